@@ -27,7 +27,10 @@ pub use lenient::LenientModel;
 pub use messages::{MessageFold, Messages};
 pub use model::{Deltas, Model, ModelError};
 pub use open::{OpenModelError, open};
-pub use provider::{ClientProvider, ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat};
+pub use provider::{
+    ClientProvider, ModelListing, Provider, ProviderKey, Providers, RequestExtras, TokenError, TokenSource,
+    TokenSupplier, WireFormat,
+};
 pub use replay::{RecordingError, RecordingModel, ReplayModel};
 pub use reply::{ModelReply, ReplyBuilder};
 pub use request::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};

@@ -80,7 +80,10 @@ fn open_remote(provider: &str, model: &str, providers: &Providers) -> Result<Rem
     if let ProviderKey::Missing { variable } = &config.key {
         return Err(OpenModelError::NoKey { provider: provider.into(), variable: variable.clone() });
     }
-    let client = net::HttpClient::new(providers.route.clone(), providers.timeouts);
+    let client = match &providers.carrier {
+        Some(carrier) => net::HttpClient::carried(Arc::clone(carrier), providers.timeouts),
+        None => net::HttpClient::new(providers.route.clone(), providers.timeouts),
+    };
     Ok(RemoteModel::new(provider, model, config.clone(), client))
 }
 

@@ -1,7 +1,10 @@
 //! Providers of models: an address, a key, and what is known about each model.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use net::Secret;
 use protocol::Price;
 
@@ -51,6 +54,8 @@ pub struct Provider {
     pub base_url: String,
     /// Its API key.
     pub key: ProviderKey,
+    /// Supplies a token for each request, instead of a key.
+    pub tokens: Option<TokenSource>,
     /// Whether its models are small and need help with tool calls.
     pub is_small: bool,
     /// Whether its models run on this machine, so that their tokens cost nothing.
@@ -85,6 +90,7 @@ impl Provider {
             wire,
             base_url: base_url.into(),
             key,
+            tokens: None,
             is_small: false,
             is_free: false,
             max_concurrent_requests: None,
@@ -93,6 +99,29 @@ impl Provider {
         }
     }
 }
+
+/// Supplies a token for each request to a provider.
+pub trait TokenSupplier: fmt::Debug + Send + Sync {
+    /// A token that is valid now.
+    fn token(&self) -> BoxFuture<'_, Result<Secret, TokenError>>;
+}
+
+/// Why there is no token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no token for the request: {0}")]
+pub struct TokenError(pub String);
+
+/// What supplies the tokens of a provider.
+#[derive(Debug, Clone)]
+pub struct TokenSource(pub Arc<dyn TokenSupplier>);
+
+impl PartialEq for TokenSource {
+    fn eq(&self, other: &TokenSource) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for TokenSource {}
 
 /// Additional parts of the requests to a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,4 +147,13 @@ pub struct Providers {
     pub route: net::NetworkRoute,
     /// Timeouts.
     pub timeouts: net::HttpTimeouts,
+    /// Carries all requests instead of the network.
+    pub carrier: Option<Arc<dyn net::RequestCarrier>>,
+}
+
+impl Providers {
+    /// Whether the program that drives the session takes part in requests, so that no other process can send them.
+    pub fn needs_client(&self) -> bool {
+        self.carrier.is_some() || self.by_name.values().any(|provider| provider.tokens.is_some())
+    }
 }

@@ -10,12 +10,17 @@ use tokio::time::Instant;
 
 use crate::fetch::AddressGate;
 use crate::gate::GatedNames;
-use crate::{HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestHeader, gate, header, proxy, tls, wait};
+use crate::{
+    CarriedRequest, HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestCarrier, RequestHeader, gate, header,
+    proxy, tls, wait,
+};
 
 /// An HTTP client.
 #[derive(Clone)]
 pub struct HttpClient {
     shared: Arc<HttpClientInner>,
+    /// On whose behalf a carrier sends requests.
+    sender: Option<Arc<str>>,
 }
 
 struct HttpClientInner {
@@ -23,6 +28,8 @@ struct HttpClientInner {
     timeouts: HttpTimeouts,
     /// Decides which addresses may be connected to; all when absent.
     gate: Option<Arc<dyn AddressGate>>,
+    /// Carries all requests instead of the network.
+    carrier: Option<Arc<dyn RequestCarrier>>,
     /// The client for addresses without TLS, once it was needed.
     plain_client: OnceLock<reqwest::Client>,
     /// The client for addresses with TLS, once it was needed.
@@ -43,21 +50,38 @@ pub struct PostRequest {
 impl HttpClient {
     /// A client that uses `route` and `timeouts`.
     pub fn new(route: NetworkRoute, timeouts: HttpTimeouts) -> HttpClient {
-        HttpClient::with_optional_gate(route, timeouts, None)
+        HttpClient::build(route, timeouts, None, None)
+    }
+
+    /// A client whose requests a carrier sends.
+    pub fn carried(carrier: Arc<dyn RequestCarrier>, timeouts: HttpTimeouts) -> HttpClient {
+        HttpClient::build(NetworkRoute::default(), timeouts, None, Some(carrier))
     }
 
     /// A client for addresses that a server named: it connects only where the gate permits.
     pub fn gated(route: NetworkRoute, timeouts: HttpTimeouts, gate: Arc<dyn AddressGate>) -> HttpClient {
-        HttpClient::with_optional_gate(route, timeouts, Some(gate))
+        HttpClient::build(route, timeouts, Some(gate), None)
     }
 
-    fn with_optional_gate(
+    fn build(
         route: NetworkRoute,
         timeouts: HttpTimeouts,
         gate: Option<Arc<dyn AddressGate>>,
+        carrier: Option<Arc<dyn RequestCarrier>>,
     ) -> HttpClient {
         let (plain_client, tls_client) = (OnceLock::new(), OnceLock::new());
-        HttpClient { shared: Arc::new(HttpClientInner { route, timeouts, gate, plain_client, tls_client }) }
+        let shared = Arc::new(HttpClientInner { route, timeouts, gate, carrier, plain_client, tls_client });
+        HttpClient { shared, sender: None }
+    }
+
+    /// The same client, whose carrier learns on whose behalf requests are sent.
+    pub fn on_behalf_of(&self, sender: &str) -> HttpClient {
+        HttpClient { shared: Arc::clone(&self.shared), sender: Some(sender.into()) }
+    }
+
+    /// Whether a carrier sends the requests.
+    pub fn is_carried(&self) -> bool {
+        self.shared.carrier.is_some()
     }
 
     /// Sends a POST request; returns when the headers of the response have arrived.
@@ -87,6 +111,9 @@ impl HttpClient {
             gate::check_literal_address(&url, &**gate)?;
         }
         let host = host_and_port(&url);
+        if let Some(carrier) = &self.shared.carrier {
+            return self.carry(&**carrier, CarriedUrl { url, host }, (method, headers, body)).await;
+        }
         let request = self.client(&url)?.request(method, url).headers(header::header_map(headers)?).body(body);
         let timeouts = self.shared.timeouts;
         let deadline = Instant::now() + timeouts.first_byte;
@@ -94,11 +121,28 @@ impl HttpClient {
             return Err(NetError::FirstByte { host, after: timeouts.first_byte });
         };
         let response = sent.map_err(|error| NetError::from_send(&host, &error))?;
-        let answer = HttpResponse::new(response, host.clone(), timeouts, deadline);
-        match (answer.status(), answer.header("location")) {
-            (300..=399, Some(location)) => Err(NetError::Redirected { host, location: location.to_owned() }),
-            _ => Ok(answer),
-        }
+        unless_redirected(HttpResponse::new(response, host.clone(), timeouts, deadline), host)
+    }
+
+    async fn carry(
+        &self,
+        carrier: &dyn RequestCarrier,
+        CarriedUrl { url, host }: CarriedUrl,
+        (method, headers, body): (Method, &[RequestHeader], Bytes),
+    ) -> Result<HttpResponse, NetError> {
+        let request = CarriedRequest {
+            method: method.to_string(),
+            url: url.into(),
+            headers: header::header_texts(headers)?,
+            body,
+            sender: self.sender.as_deref().map(str::to_owned),
+        };
+        let timeouts = self.shared.timeouts;
+        let deadline = Instant::now() + timeouts.first_byte;
+        let Some(answer) = wait::until(deadline, carrier.carry(request)).await else {
+            return Err(NetError::FirstByte { host, after: timeouts.first_byte });
+        };
+        unless_redirected(HttpResponse::carried(answer?, host.clone(), timeouts, deadline), host)
     }
 
     fn client(&self, url: &Url) -> Result<reqwest::Client, NetError> {
@@ -114,6 +158,19 @@ impl HttpClient {
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("net client")
+    }
+}
+
+/// The address of a request that a carrier sends.
+struct CarriedUrl {
+    url: Url,
+    host: String,
+}
+
+fn unless_redirected(answer: HttpResponse, host: String) -> Result<HttpResponse, NetError> {
+    match (answer.status(), answer.header("location")) {
+        (300..=399, Some(location)) => Err(NetError::Redirected { host, location: location.to_owned() }),
+        _ => Ok(answer),
     }
 }
 

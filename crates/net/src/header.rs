@@ -72,6 +72,15 @@ pub(crate) fn header_map(headers: &[RequestHeader]) -> Result<HeaderMap, NetErro
     headers.iter().map(|header| Ok((name(header)?, header.value()?))).collect()
 }
 
+/// The headers as texts, as they are sent.
+pub(crate) fn header_texts(headers: &[RequestHeader]) -> Result<Vec<(String, String)>, NetError> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        let value = value.to_str().map_err(|_| NetError::Header { name: name.to_string() })?;
+        Ok((name.to_string(), value.to_owned()))
+    };
+    header_map(headers)?.iter().map(text).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+mod carrier;
 mod client;
 mod error;
 pub mod fetch;
@@ -20,6 +21,7 @@ pub mod sse;
 mod tls;
 mod wait;
 
+pub use carrier::{CarriedAnswer, CarriedAnswerFuture, CarriedRequest, RequestCarrier};
 pub use client::{HttpClient, PostRequest};
 pub use error::{ConnectProblem, NetError};
 pub use gate::lookup_host;

@@ -7,14 +7,20 @@ use bytes::Bytes;
 use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
-use crate::{HttpTimeouts, NetError, wait};
+use crate::{CarriedAnswer, HttpTimeouts, NetError, wait};
 
 /// A server's answer. Its headers have arrived; its body arrives in pieces.
 pub struct HttpResponse {
-    response: Response,
+    content: ResponseContent,
     host: String,
     timeouts: HttpTimeouts,
     phase: BodyPhase,
+}
+
+/// Where the answer comes from.
+enum ResponseContent {
+    Network(Response),
+    Carried(CarriedAnswer),
 }
 
 /// Which deadline applies to the next piece of the body.
@@ -28,27 +34,48 @@ enum BodyPhase {
 impl HttpResponse {
     /// An answer whose headers have arrived; the first byte of its body must arrive by `deadline`.
     pub(crate) fn new(response: Response, host: String, timeouts: HttpTimeouts, deadline: Instant) -> HttpResponse {
-        HttpResponse { response, host, timeouts, phase: BodyPhase::FirstByte(deadline) }
+        let content = ResponseContent::Network(response);
+        HttpResponse { content, host, timeouts, phase: BodyPhase::FirstByte(deadline) }
+    }
+
+    /// The same for an answer that a carrier brings.
+    pub(crate) fn carried(
+        answer: CarriedAnswer,
+        host: String,
+        timeouts: HttpTimeouts,
+        deadline: Instant,
+    ) -> HttpResponse {
+        let content = ResponseContent::Carried(answer);
+        HttpResponse { content, host, timeouts, phase: BodyPhase::FirstByte(deadline) }
     }
 
     /// The status code.
     pub fn status(&self) -> u16 {
-        self.response.status().as_u16()
+        match &self.content {
+            ResponseContent::Network(response) => response.status().as_u16(),
+            ResponseContent::Carried(answer) => answer.status,
+        }
     }
 
     /// Whether the status is a success.
     pub fn is_success(&self) -> bool {
-        self.response.status().is_success()
+        (200..300).contains(&self.status())
     }
 
     /// A header of the answer; none if it is absent or not text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.response.headers().get(name)?.to_str().ok()
+    pub fn header<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.header_values(name).next()
     }
 
     /// All values of a header that may occur several times.
-    pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.response.headers().get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+    pub fn header_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let (network, carried) = match &self.content {
+            ResponseContent::Network(response) => (Some(response.headers().get_all(name)), None),
+            ResponseContent::Carried(answer) => (None, Some(&answer.headers)),
+        };
+        let network = network.into_iter().flatten().filter_map(|value| value.to_str().ok());
+        let is_named = |(known, _): &&'a (String, String)| known.eq_ignore_ascii_case(name);
+        network.chain(carried.into_iter().flatten().filter(is_named).map(|(_, value)| value.as_str()))
     }
 
     /// The next piece of the body; none at its end. Data that has arrived is returned even after the deadline.
@@ -57,9 +84,21 @@ impl HttpResponse {
             BodyPhase::FirstByte(deadline) => deadline,
             BodyPhase::Further => Instant::now() + self.timeouts.idle,
         };
-        let Some(read) = wait::until(deadline, self.response.chunk()).await else { return Err(self.timeout_error()) };
+        let host = &self.host;
+        let reading = async {
+            match &mut self.content {
+                ResponseContent::Network(response) => {
+                    response.chunk().await.map_err(|error| NetError::from_body(host, &error))
+                }
+                ResponseContent::Carried(answer) => {
+                    let lost = |why: String| NetError::ConnectionLost { host: host.clone(), why };
+                    answer.body.recv().await.transpose().map_err(lost)
+                }
+            }
+        };
+        let Some(read) = wait::until(deadline, reading).await else { return Err(self.timeout_error()) };
         self.phase = BodyPhase::Further;
-        read.map_err(|error| NetError::from_body(&self.host, &error))
+        read
     }
 
     /// The body as text, up to `limit` bytes.

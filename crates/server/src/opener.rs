@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use host::Home;
 use model::{ClientProvider, Provider};
+use net::{RequestCarrier, Secret};
 use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
 use protocol::{Refusal, SessionId, SessionOptions};
 use rpc::ErrorObject;
@@ -80,6 +82,10 @@ pub struct OpenRequest {
     pub named_providers: BTreeMap<String, Provider>,
     /// The client's name in requests to models.
     pub client_name: Option<String>,
+    /// Carries the requests to models instead of the network, if the client does that.
+    pub carrier: Option<Arc<dyn RequestCarrier>>,
+    /// Texts of the client that the session must not write.
+    pub secrets: Vec<Secret>,
 }
 
 impl OpenRequest {
@@ -93,6 +99,8 @@ impl OpenRequest {
             provider: None,
             named_providers: BTreeMap::new(),
             client_name: None,
+            carrier: None,
+            secrets: Vec::new(),
         }
     }
 }

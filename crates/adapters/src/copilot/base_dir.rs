@@ -21,6 +21,11 @@ impl ClientBaseDir {
         ClientBaseDir(variable.filter(|path| !path.is_empty()))
     }
 
+    /// The directory itself.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.0.as_ref().map(PathBuf::from)
+    }
+
     /// Whether a session is visible to its clients.
     pub(crate) fn can_see(&self, home: &Home, id: SessionId) -> bool {
         self.0.as_ref().is_none_or(|base| recorded_base(home, id).as_ref() == Some(base))

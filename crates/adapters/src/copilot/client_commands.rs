@@ -30,8 +30,8 @@ struct CommandTable {
 }
 
 impl ClientCommands {
-    /// Registers the commands of a client that connects.
-    pub(crate) fn register(&self, params: &Value) {
+    /// Registers the commands of a client that connects; returns whether there are any.
+    pub(crate) fn register(&self, params: &Value) -> bool {
         let commands = params["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut table = self.lock();
         for command in commands {
@@ -40,6 +40,7 @@ impl ClientCommands {
                 table.commands.insert(name.trim_start_matches('/').to_owned(), about.to_owned());
             }
         }
+        !commands.is_empty()
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {

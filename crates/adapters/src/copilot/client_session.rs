@@ -13,7 +13,9 @@ use server::{HeldSession, HostError, OpenRequest};
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 
+use super::client_defaults;
 use super::client_events::{self, fields_of, resume_key};
+use super::client_tokens::{ClientTokens, DEFAULT_PROVIDER};
 use super::client_tools::PendingToolCalls;
 use super::connection::CopilotConnection;
 use super::events::EventTranslator;
@@ -60,6 +62,7 @@ pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Re
     let (opened, session_client, ephemeral_events) =
         open(connection, &session_params, SessionStart::New, id, &name).await?;
     opened.session.commands.register(params);
+    opened.session.features.canvases.offer(&connection.peer(), params);
     *current = Some(Arc::clone(&opened.session));
     drop(current);
     let start = session_watcher::WatcherStart {
@@ -95,7 +98,10 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
             let why = "the session is already running, so managed settings cannot be applied to it";
             return Err(ErrorObject::internal(managed::refusal(why.into())));
         }
-        session.commands.register(params);
+        if session.commands.register(params) {
+            session.emit("commands.changed", json!({ "commands": session.commands.list() }));
+        }
+        session.features.canvases.offer(&connection.peer(), params);
         let new_tools = session_params.joined_tools(&session)?;
         let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
         session.add_notices(ignored.into_iter().chain(unsupported_options(params)).map(ClientNotice::unsupported));
@@ -128,6 +134,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
             .await?;
     let session = Arc::clone(&opened.session);
     session.commands.register(params);
+    session.features.canvases.offer(&connection.peer(), params);
     *current = Some(Arc::clone(&session));
     drop(current);
     let translator = history::translator(&home, id, Some(opened.first_seq)).await?;
@@ -227,8 +234,17 @@ async fn open(
     let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
     clients.add(Arc::clone(&session_client));
     let sessions = &connection.server().sessions;
-    let request = |model| params.open_request(start, id, name, model, &clients, &tool_calls);
-    let (held, warning): (HeldSession, _) = match sessions.open(request(params.model())?).await {
+    let request = |model| {
+        let mut request = params.open_request(start, id, name, model, &clients, &tool_calls)?;
+        client_defaults::apply(connection.server(), name, &mut request)?;
+        if let (true, Some(provider)) = (params.supplies_tokens(), &mut request.provider) {
+            provider.provider.tokens = Some(ClientTokens::source(connection.peer(), name, DEFAULT_PROVIDER));
+        }
+        Ok::<OpenRequest, ErrorObject>(request)
+    };
+    let first_request = request(params.model())?;
+    let has_plugins = !first_request.options.plugin_dirs.is_empty();
+    let (held, warning): (HeldSession, _) = match sessions.open(first_request).await {
         Ok(held) => (held, None),
         Err(HostError::Refused(refusal)) if params.allows_other_model() => {
             let model = params.model().unwrap_or_default();
@@ -242,6 +258,8 @@ async fn open(
     connection.server().base_dir.record(sessions.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = held.first_seq();
     let session = Arc::new(HostedSession::local(held, clients, tool_calls).await?);
+    let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
+    session.features.set_opened_with(params.folders(&view.cwd), has_plugins);
     session.add_agents(params.agent_names());
     session.set_providers(ClientProviders::read(params.0)?);
     let managed = params.managed_policy()?;
@@ -282,7 +300,9 @@ async fn begin_watching(
         "isRemote": false,
         "mode": view.mode.to_string(),
         "workspacePath": session.home().session_dir(session.id()),
-        "capabilities": { "ui": { "elicitation": false, "mcpApps": false, "canvases": false } },
+        "capabilities": {
+            "ui": { "elicitation": session.clients.can_show_forms(), "mcpApps": false, "canvases": false },
+        },
         "modelState": { "modelId": client_model_name(&view.model) },
     }))
 }

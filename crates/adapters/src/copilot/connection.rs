@@ -97,7 +97,11 @@ impl CopilotConnection {
         match removed {
             Some(ClientSession { session, session_client, .. }) => {
                 session.client_tasks.client_left(&session, &self.peer).await;
+                session.features.canvases.client_left(&self.peer);
                 self.server.client_left(&session, &session_client).await;
+                if !session.clients.can_show_forms() {
+                    session.features.forms.abandon_all();
+                }
                 true
             }
             None => false,
@@ -141,9 +145,10 @@ where
     tokio::time::timeout(LIMITS.grace, unfinished).await.ok();
     calls.shutdown().await;
     client.leave_all().await;
+    client.server.inference.client_left(&client.peer);
     if is_closing {
         // Wait, because a client drops its pending calls at the end of the stream, even if the answer came just before.
-        tokio::time::timeout(CLOSE_GRACE, drain(&mut connection)).await.ok();
+        tokio::time::timeout(CLOSE_GRACE, refuse_late_calls(&client, &mut connection)).await.ok();
     }
     connection.close().await;
 }
@@ -151,9 +156,13 @@ where
 /// How long a client may take to leave a closing server.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
-/// Waits until the client leaves, ignoring its messages.
-async fn drain<R: AsyncRead + Unpin>(connection: &mut Connection<R>) {
-    while let Ok(Some(_late)) = connection.next().await {}
+/// Waits until the client leaves, and refuses its calls.
+async fn refuse_late_calls<R: AsyncRead + Unpin>(client: &CopilotConnection, connection: &mut Connection<R>) {
+    while let Ok(Some(late)) = connection.next().await {
+        if let Ok(RpcMessage::Request(RpcRequest { id, .. })) = late {
+            client.peer.respond(Some(id), Err(ErrorObject::internal("the server is shutting down"))).await;
+        }
+    }
 }
 
 async fn read_messages<R>(client: &Arc<CopilotConnection>, connection: &mut Connection<R>, calls: &mut JoinSet<()>)

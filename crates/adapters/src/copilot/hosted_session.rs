@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::client_commands::ClientCommands;
 use super::client_events::ClientEvents;
+use super::client_features::ClientFeatures;
 use super::client_tasks::ClientTasks;
 use super::client_tools::PendingToolCalls;
 use super::methods::provider::ClientProviders;
@@ -41,6 +42,7 @@ pub(crate) struct HostedSession {
     pub(crate) client_events: ClientEvents,
     /// Held while a message with attachments is sent, so that its event is not sent before they are stored.
     pub(crate) attaching: tokio::sync::RwLock<()>,
+    pub(crate) features: ClientFeatures,
     /// Whether a client has allowed every call that needs permission.
     pub(crate) approves_all: AtomicBool,
     /// Whether a policy forbids allowing every call.
@@ -139,6 +141,7 @@ impl HostedSession {
             tool_calls,
             client_tasks: ClientTasks::default(),
             commands: ClientCommands::default(),
+            features: ClientFeatures::default(),
             approves_all: AtomicBool::new(false),
             forbids_approving_all: AtomicBool::new(false),
             client_agents: Mutex::default(),
@@ -339,6 +342,7 @@ impl HostedSession {
 
     /// Closes the session, if this process runs it. It can be resumed later.
     pub(crate) async fn close(&self) {
+        self.features.stop_background();
         if let Some(held) = &self.held {
             // The host reports why it was not closed cleanly.
             held.close().await.ok();

@@ -5,10 +5,16 @@
 
 mod args;
 mod base_dir;
+mod canvases;
 mod client_commands;
+mod client_defaults;
 mod client_events;
+mod client_features;
+mod client_inference;
 mod client_session;
+mod client_state;
 mod client_tasks;
+mod client_tokens;
 mod client_tools;
 mod connection;
 mod events;
@@ -22,6 +28,9 @@ mod method_table;
 mod methods;
 mod model_names;
 mod peer;
+mod pending_answers;
+mod permission_rules;
+mod plugins;
 mod questions;
 mod serve;
 mod server;

@@ -1,13 +1,21 @@
 //! The state that all clients of one process share: the session host, the token, and what clients share of each session.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use net::Secret;
 use protocol::SessionId;
+use protocol::api::Method;
+use rpc::ErrorObject;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use server::SessionHost;
 use tokio_util::sync::CancellationToken;
 
 use super::base_dir::ClientBaseDir;
+use super::client_inference::ClientInference;
+use super::client_state::ClientState;
 use super::hosted_session::HostedSession;
 use super::session_clients::SessionClient;
 use crate::token::AccessToken;
@@ -15,24 +23,46 @@ use crate::token::AccessToken;
 /// One session, if it is open here. Locked while the session is opened or closed.
 pub(crate) type SessionCell = Arc<tokio::sync::Mutex<Option<Arc<HostedSession>>>>;
 
+/// Folders of plugins that clients have set for new sessions.
+#[derive(Debug, Default)]
+struct ClientPluginFolders {
+    /// Those that belong to the client's program.
+    builtin: Vec<PathBuf>,
+    /// Those that sessions get in addition.
+    additional: Vec<PathBuf>,
+}
+
 /// The state that all clients of one process share.
 pub(crate) struct CopilotServer {
     /// The sessions that run in this process.
     pub(crate) sessions: Arc<SessionHost>,
     /// The clients' base directory: they see only sessions created under the same one.
     pub(crate) base_dir: ClientBaseDir,
+    /// What the clients have configured.
+    pub(crate) state: ClientState,
+    /// The client that sends requests to models itself.
+    pub(crate) inference: Arc<ClientInference>,
     token: Option<AccessToken>,
     cells: Mutex<HashMap<SessionId, SessionCell>>,
+    /// Folders of plugins that clients have set for new sessions.
+    plugin_folders: Mutex<ClientPluginFolders>,
+    /// Texts that sessions must not write.
+    secrets: Mutex<Vec<Secret>>,
     closing: CancellationToken,
 }
 
 impl CopilotServer {
     pub(crate) fn new(sessions: Arc<SessionHost>, token: Option<AccessToken>) -> CopilotServer {
+        let base_dir = ClientBaseDir::from_variable(sessions.opener().variable("COPILOT_HOME"));
         CopilotServer {
-            base_dir: ClientBaseDir::from_variable(sessions.opener().variable("COPILOT_HOME")),
+            state: ClientState::new(sessions.home(), &base_dir),
+            base_dir,
+            inference: Arc::default(),
             sessions,
             token,
             cells: Mutex::default(),
+            plugin_folders: Mutex::default(),
+            secrets: Mutex::default(),
             closing: CancellationToken::new(),
         }
     }
@@ -91,6 +121,51 @@ impl CopilotServer {
         }
     }
 
+    /// Replaces the folders of plugins that belong to the client's program.
+    pub(crate) fn set_builtin_plugins(&self, folders: Vec<PathBuf>) {
+        self.lock_plugin_folders().builtin = folders;
+    }
+
+    /// Replaces the folders of plugins that sessions get in addition.
+    pub(crate) fn set_additional_plugins(&self, folders: Vec<PathBuf>) {
+        self.lock_plugin_folders().additional = folders;
+    }
+
+    /// The folders of plugins that clients have set for new sessions.
+    pub(crate) fn plugin_folders(&self) -> Vec<PathBuf> {
+        let folders = self.lock_plugin_folders();
+        folders.builtin.iter().chain(&folders.additional).cloned().collect()
+    }
+
+    /// Adds texts that sessions must not write; returns false if a session is open, which would not know them.
+    pub(crate) fn add_secrets(&self, texts: Vec<&str>) -> bool {
+        // Sessions that are being opened have a locked cell.
+        let is_open = self.lock_cells().values().any(|cell| {
+            cell.try_lock().map_or(true, |session| session.as_ref().is_some_and(|session| session.is_held()))
+        });
+        if !is_open {
+            self.lock_secrets().extend(texts.into_iter().map(Secret::new));
+        }
+        !is_open
+    }
+
+    /// The texts that sessions must not write.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        self.lock_secrets().clone()
+    }
+
+    /// Asks the process that knows the user's settings.
+    pub(crate) async fn ask_settings<R: DeserializeOwned>(
+        &self,
+        method: Method,
+        params: impl Serialize,
+    ) -> Result<R, ErrorObject> {
+        let params = serde_json::to_value(params).map_err(ErrorObject::internal)?;
+        let answer = self.sessions.opener().answer(method, params).await;
+        let answer = answer.map_err(|error| ErrorObject::internal(error.in_one_line()))?;
+        serde_json::from_value(answer).map_err(ErrorObject::internal)
+    }
+
     /// Ends the server after the current calls are answered.
     pub(crate) fn close(&self) {
         self.closing.cancel();
@@ -105,6 +180,14 @@ impl CopilotServer {
     pub(crate) async fn shut_down(&self) {
         self.closing.cancel();
         self.sessions.shut_down().await;
+    }
+
+    fn lock_secrets(&self) -> MutexGuard<'_, Vec<Secret>> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_plugin_folders(&self) -> MutexGuard<'_, ClientPluginFolders> {
+        self.plugin_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_cells(&self) -> MutexGuard<'_, HashMap<SessionId, SessionCell>> {

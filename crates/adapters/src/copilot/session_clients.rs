@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use host::{Ids, TimeIds};
 use protocol::{CallId, TaskId};
 use runtime::JoinedTools;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use tools::Tool;
 use uuid::Uuid;
@@ -23,6 +23,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) exit_plan: bool,
     /// It has hooks.
     pub(crate) hooks: bool,
+    /// It shows forms to a person.
+    pub(crate) forms: bool,
     /// It wants streamed text.
     pub(crate) streaming: bool,
 }
@@ -109,8 +111,19 @@ pub(crate) struct SessionClients {
 impl SessionClients {
     pub(crate) fn add(&self, member: Arc<SessionClient>) {
         let mut members = self.members();
+        let could_show_forms = can_show_forms(&members);
+        // The new client reads what the session can do in the answer to its call.
+        let earlier = members.clone();
         members.push(member);
         self.had_hooks.store(members.iter().any(|member| member.capabilities.hooks), Ordering::Release);
+        if can_show_forms(&members) != could_show_forms {
+            send_to_each(&earlier, &forms_changed(!could_show_forms));
+        }
+    }
+
+    /// Whether a client can show a form to a person.
+    pub(crate) fn can_show_forms(&self) -> bool {
+        can_show_forms(&self.members())
     }
 
     /// Whether the client with hooks has left, and no other client has joined since.
@@ -120,9 +133,13 @@ impl SessionClients {
 
     pub(crate) fn remove(&self, member: &Arc<SessionClient>) {
         let mut members = self.members();
+        let could_show_forms = can_show_forms(&members);
         members.retain(|other| !Arc::ptr_eq(other, member));
         if let Some((joined, tools)) = member.tools.get() {
             joined.remove(tools);
+        }
+        if can_show_forms(&members) != could_show_forms {
+            send_to_each(&members, &forms_changed(!could_show_forms));
         }
         // The remaining clients may have to take over its pending requests.
         members.iter().for_each(|other| other.recheck.notify_one());
@@ -140,14 +157,28 @@ impl SessionClients {
 
     /// Sends an event that is not in the log to every client, without waiting for clients that do not read.
     pub(crate) fn broadcast(&self, event: &EphemeralEvent) {
-        for member in self.members().iter() {
-            if let Err(mpsc::error::TrySendError::Full(_)) = member.events.try_send(event.clone()) {
-                member.recheck.notify_one();
-            }
-        }
+        send_to_each(&self.members(), event);
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<Arc<SessionClient>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn can_show_forms(members: &[Arc<SessionClient>]) -> bool {
+    members.iter().any(|member| member.capabilities.forms)
+}
+
+/// The event that tells clients whether the session can show forms.
+fn forms_changed(can_show: bool) -> EphemeralEvent {
+    EphemeralEvent::new("capabilities.changed", json!({ "ui": { "elicitation": can_show } }))
+}
+
+/// Sends an event without waiting for clients that do not read.
+fn send_to_each(members: &[Arc<SessionClient>], event: &EphemeralEvent) {
+    for member in members {
+        if let Err(mpsc::error::TrySendError::Full(_)) = member.events.try_send(event.clone()) {
+            member.recheck.notify_one();
+        }
     }
 }

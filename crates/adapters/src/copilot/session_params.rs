@@ -32,6 +32,7 @@ impl CopilotSessionParams<'_> {
             user_input: flag("requestUserInput"),
             exit_plan: flag("requestExitPlanMode"),
             hooks: flag("hooks"),
+            forms: flag("requestElicitation"),
             streaming: flag("streaming"),
         }
     }
@@ -45,6 +46,17 @@ impl CopilotSessionParams<'_> {
     /// may not be configured in Bosun.
     pub(crate) fn allows_other_model(&self) -> bool {
         self.0["provider"].is_null() && self.model().is_some_and(|model| !model.contains('/'))
+    }
+
+    /// Whether the client supplies a token for each request to its provider.
+    pub(crate) fn supplies_tokens(&self) -> bool {
+        self.0["provider"]["hasBearerTokenProvider"] == true
+    }
+
+    /// The folders in which files may be used: the session's own first.
+    pub(crate) fn folders(&self, cwd: &str) -> Vec<PathBuf> {
+        let folders = std::iter::once(cwd).chain(non_empty_texts(&self.0["additionalDirectories"])).map(PathBuf::from);
+        folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect()
     }
 
     /// Builds the request to open the session with this model.

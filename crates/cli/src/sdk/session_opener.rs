@@ -36,7 +36,17 @@ impl LocalSessionOpener {
     }
 
     async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
-        let OpenRequest { start, id, options, client_extensions, provider, named_providers, client_name } = request;
+        let OpenRequest {
+            start,
+            id,
+            options,
+            client_extensions,
+            provider,
+            named_providers,
+            client_name,
+            carrier,
+            secrets,
+        } = request;
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&self.setup.home, id).view()?),
@@ -45,9 +55,11 @@ impl LocalSessionOpener {
             client_provider: self.provider_of(provider),
             named_providers,
             client_name,
+            carrier,
             ..SessionRequest::new(&options, previous.as_ref())
         };
-        let settings = self.setup.assemble(request, &HIDDEN_NOTICES)?;
+        let mut settings = self.setup.assemble(request, &HIDDEN_NOTICES)?;
+        settings.secrets = settings.secrets.iter().cloned().chain(secrets).collect();
         Ok(Session::open(SessionSettings { id, client_extensions, ..settings }, start).await?)
     }
 

@@ -88,7 +88,8 @@ impl ModelResolver for ConfiguredModelSet {
     }
 
     fn sources(&self) -> Option<ModelSources> {
-        (!self.is_recorded).then(|| ModelSources { providers: self.providers.clone(), folder: self.cwd.clone() })
+        let is_here = self.is_recorded || self.providers.needs_client();
+        (!is_here).then(|| ModelSources { providers: self.providers.clone(), folder: self.cwd.clone() })
     }
 }
 

@@ -9,6 +9,7 @@ use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
 use mcp::{McpServers, McpServersConfig, McpTaskSupport};
 use model::{ClientProvider, Provider};
+use net::RequestCarrier;
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
 use runtime::{
@@ -39,6 +40,8 @@ pub struct SessionRequest<'a> {
     pub named_providers: BTreeMap<String, Provider>,
     /// The name of its client in requests to models.
     pub client_name: Option<String>,
+    /// Carries the requests to models instead of the network, if its client does that.
+    pub carrier: Option<Arc<dyn RequestCarrier>>,
     /// Its agents, skills and hooks.
     pub definitions: SessionDefinitions,
 }
@@ -71,6 +74,7 @@ impl<'a> SessionRequest<'a> {
             client_provider: None,
             named_providers: BTreeMap::new(),
             client_name: None,
+            carrier: None,
             definitions: SessionDefinitions::All,
         }
     }
@@ -85,7 +89,8 @@ impl SettingsSources<'_> {
     /// Assembles the settings of a session.
     pub fn assemble(&self, request: SessionRequest<'_>) -> Result<AssembledSettings, AssembleError> {
         let cwd = request.folder()?;
-        let SessionRequest { options, resumed, client_provider, named_providers, client_name, definitions } = request;
+        let SessionRequest { options, resumed, client_provider, named_providers, client_name, carrier, definitions } =
+            request;
         let options = &*with_client_model(options, client_provider.as_ref(), &named_providers, resumed)?;
         let layers = self.layers(options, resumed, &cwd)?;
         let mut config = layers.config();
@@ -100,6 +105,7 @@ impl SettingsSources<'_> {
         if let Some(name) = client_name {
             access.set_user_agent(&name);
         }
+        access.providers.carrier = carrier;
         let added = self.added_folders(&layers)?;
         let catalog = match definitions {
             SessionDefinitions::All => self.load_catalog(&layers, options)?,

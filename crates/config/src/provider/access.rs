@@ -81,7 +81,7 @@ pub(crate) fn open_access(
     let keys = Env::key_variables(variables);
     let hidden = HiddenVariables { keys: &keys, settings: environment };
     Ok(ModelAccess {
-        providers: Providers { by_name, fully_listed: complete, route: env.network_route(), timeouts },
+        providers: Providers { by_name, fully_listed: complete, route: env.network_route(), timeouts, carrier: None },
         secrets: env.secrets(&hidden),
         program_env: env.for_programs(&hidden),
         local_servers: local,
@@ -159,6 +159,7 @@ impl ResolvedProvider<'_> {
             base_url: address.url,
             is_free: is_own_server && key == ProviderKey::NotNeeded,
             key,
+            tokens: None,
             is_small: rest.small.unwrap_or(local),
             max_concurrent_requests: rest.at_once.map(u32::from),
             extra: RequestExtras::default(),

@@ -15,7 +15,7 @@ impl ModelAccess {
         let wrong = |problem| ProviderError::Address { place: place.to_owned(), problem };
         let address = ProviderAddress::parse(&provider.base_url).map_err(wrong)?;
         let secrets: Vec<Secret> = secrets(&provider).cloned().collect();
-        if address.is_exposed() && !secrets.is_empty() {
+        if address.is_exposed() && (!secrets.is_empty() || provider.tokens.is_some()) {
             return Err(wrong("would send a key over plain http to another machine; use https"));
         }
         self.secrets.extend(secrets);

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use net::{HttpResponse, PostRequest, sse};
-use protocol::Timestamp;
+use net::{HttpResponse, PostRequest, RequestHeader, sse};
+use protocol::{ModelFault, Timestamp};
 use tokio::time::timeout;
 
 use super::delta_queue::StreamError;
 use super::endpoint::ModelEndpoint;
 use super::events::AnswerStream;
 use super::fault;
-use crate::{Delta, Deltas, ModelError, ModelReply};
+use crate::{Delta, Deltas, ModelError, ModelReply, Provider, ProviderKey, TokenSource};
 
 /// A request that is about to be sent.
 pub(super) struct OutgoingRequest {
@@ -31,7 +31,15 @@ impl OutgoingRequest {
     }
 
     async fn send(self) -> Result<AnswerReader, ModelError> {
-        let OutgoingRequest { client, post, endpoint, at } = self;
+        let OutgoingRequest { client, mut post, mut endpoint, at } = self;
+        if let Some(TokenSource(tokens)) = &endpoint.config.tokens {
+            let token = tokens.token().await;
+            let token = token.map_err(|error| ModelError::new(ModelFault::Auth, endpoint.quote(&error.to_string())))?;
+            post.headers.push(RequestHeader::bearer(token.clone()));
+            // The token is hidden in messages like any key.
+            let config = Provider { key: ProviderKey::Present(token), tokens: None, ..endpoint.config.clone() };
+            endpoint = Arc::new(ModelEndpoint { config, ..ModelEndpoint::clone(&endpoint) });
+        }
         let answer = client.post(post).await.map_err(|error| fault::from_net(&endpoint, &error))?;
         if !answer.is_success() {
             return Err(fault::from_response(&endpoint, answer, at).await);

@@ -39,7 +39,9 @@ impl RemoteModel {
         let facts = ModelFacts {
             bucket_key: Some(format!("{provider}/{}/{model}", account_id(&config.key))),
             price,
-            is_billed: config.key != ProviderKey::NotNeeded || !config.extra.headers.is_empty(),
+            is_billed: config.key != ProviderKey::NotNeeded
+                || config.tokens.is_some()
+                || !config.extra.headers.is_empty(),
             context_tokens: context,
             max_output_tokens: max_output.unwrap_or(ModelFacts::UNKNOWN.max_output_tokens),
             tier: if config.is_small { ModelTier::Small } else { ModelTier::Capable },
@@ -57,9 +59,13 @@ impl RemoteModel {
 
     /// Asks the user's own server for the context window, unless it is known.
     async fn probe_context_window(&self) {
-        let Provider { wire, key, base_url, .. } = &self.endpoint.config;
-        let is_own = *wire == WireFormat::Chat && *key == ProviderKey::NotNeeded;
-        if !is_own || self.facts.context_tokens.is_some() || self.refreshed_facts.get().is_some() {
+        let Provider { wire, key, tokens, base_url, .. } = &self.endpoint.config;
+        let is_own = *wire == WireFormat::Chat && *key == ProviderKey::NotNeeded && tokens.is_none();
+        if !is_own
+            || self.client.is_carried()
+            || self.facts.context_tokens.is_some()
+            || self.refreshed_facts.get().is_some()
+        {
             return;
         }
         let context = match window::fetch_context_window(base_url, &self.endpoint.model).await {
@@ -135,7 +141,7 @@ impl Model for RemoteModel {
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
         let deltas = OutgoingRequest {
-            client: self.client.clone(),
+            client: self.client.on_behalf_of(&request.path),
             post,
             endpoint: Arc::clone(&self.endpoint),
             at: request.requested_at,

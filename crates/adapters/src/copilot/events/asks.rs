@@ -66,6 +66,9 @@ impl EventTranslator {
         let agent = self.subagent_id(task);
         let request = ask.to_string();
         let Some(subject) = self.asks.remove(ask) else { return Vec::new() };
+        if let (AskSubject::Permission { .. }, AskDecision::Deny { .. }) = (&subject, &decision) {
+            self.denied_calls.insert((task, call.clone()), by);
+        }
         let event = match subject {
             AskSubject::Permission { .. } => {
                 let result = permission_result(decision, by);

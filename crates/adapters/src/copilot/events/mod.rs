@@ -11,4 +11,5 @@ mod translator;
 mod turns;
 
 pub(crate) use event::{CopilotEvent, message_id};
+pub(crate) use permission::permission_request;
 pub(crate) use translator::EventTranslator;

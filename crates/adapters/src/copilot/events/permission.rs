@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::turns::{arguments, client_tool_name};
 
 /// A permission request in the SDK's format.
-pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
+pub(crate) fn permission_request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
     let fields: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let class = match find_tool(tool) {

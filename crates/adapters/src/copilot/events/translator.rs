@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, SystemClock};
 use protocol::{
-    AskId, AskSubject, CallId, Envelope, Event, HiddenTasks, MailId, ParkReason, SessionId, SessionMode, TaskId,
-    Timestamp,
+    AskId, AskSubject, CallId, DecidedBy, Envelope, Event, HiddenTasks, MailId, ParkReason, SessionId, SessionMode,
+    TaskId, Timestamp,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -32,6 +32,8 @@ pub(crate) struct EventTranslator {
     hidden: HiddenTasks,
     pub(super) calls: HashMap<(TaskId, CallId), TrackedCall>,
     pub(super) asks: HashMap<AskId, AskSubject>,
+    /// Calls that were denied and not answered yet, with who denied them.
+    pub(super) denied_calls: HashMap<(TaskId, CallId), DecidedBy>,
     /// Unread mail.
     pub(super) mail: HashMap<MailId, UnreadMail>,
     /// Autopilot continuations that the root has not read.
@@ -62,6 +64,7 @@ impl EventTranslator {
             hidden: HiddenTasks::default(),
             calls: HashMap::new(),
             asks: HashMap::new(),
+            denied_calls: HashMap::new(),
             mail: HashMap::new(),
             continuations: HashSet::new(),
             continuation_due: false,

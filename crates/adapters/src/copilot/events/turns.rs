@@ -1,7 +1,7 @@
 //! Events about turns and their calls.
 
 use hooks::tool_names;
-use protocol::{CallId, ContentBlock, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage, tool_name};
+use protocol::{CallId, ContentBlock, DecidedBy, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage, tool_name};
 use serde_json::{Value, json};
 
 use super::EventTranslator;
@@ -212,7 +212,12 @@ impl EventTranslator {
             content["turnId"] = turn.into();
         }
         if answer.status.is_error() {
-            content["error"] = json!({ "message": answer.text, "code": answer.status.as_str() });
+            let message = match self.denied_calls.remove(&(task, call)) {
+                Some(DecidedBy::User) => format!("The user rejected this tool call. {}", answer.text),
+                Some(DecidedBy::Deadline) => format!("Permission denied: nobody decided. {}", answer.text),
+                None => answer.text,
+            };
+            content["error"] = json!({ "message": message, "code": answer.status.as_str() });
         }
         let agent_id = self.subagent_id(task);
         events.push(CopilotEvent::persistent("tool.execution_complete", content).for_agent(agent_id));

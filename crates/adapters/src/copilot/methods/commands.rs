@@ -1,6 +1,10 @@
 //! `session.commands.*`: slash commands of the session and of its clients.
 
-use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SlashKind, SlashList, SlashView};
+use std::sync::Arc;
+
+use host::{Ids, TimeIds};
+use protocol::MailDelivery;
+use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SendParams, SlashKind, SlashList, SlashView};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
@@ -11,7 +15,7 @@ use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
-    session: &HostedSession,
+    session: &Arc<HostedSession>,
     method: &str,
     params: Value,
 ) -> Result<Value, ErrorObject> {
@@ -19,9 +23,16 @@ pub(crate) async fn call(
         "session.commands.list" => list(session, &params).await,
         "session.commands.invoke" => invoke(session, &params).await,
         "session.commands.handlePendingCommand" => {
-            let answered =
-                session.commands.answer(required_text(&params, "requestId")?, optional_text(&params, "error"));
-            Ok(json!({ "success": answered }))
+            // A command that has timed out or ended is done as well.
+            session.commands.answer(required_text(&params, "requestId")?, optional_text(&params, "error"));
+            Ok(json!({ "success": true }))
+        }
+        "session.commands.execute" => execute(session, &params).await,
+        "session.commands.enqueue" => enqueue(session, &params),
+        // Bosun runs the queued commands itself, so that none waits for a client.
+        "session.commands.respondToQueuedCommand" => {
+            required_text(&params, "requestId")?;
+            Ok(json!({ "success": false }))
         }
         other => Err(unhandled(other)),
     }
@@ -71,4 +82,58 @@ async fn invoke(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
         result => result,
     };
     serde_json::to_value(result).map_err(ErrorObject::internal)
+}
+
+/// Runs a command of a client, and reports its error as a result.
+async fn execute(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let name = required_text(params, "commandName")?.trim_start_matches('/');
+    if !session.commands.contains(name) {
+        return Ok(json!({ "error": format!("no client has defined the command /{name}") }));
+    }
+    match session.commands.run(session, name, optional_text(params, "args").unwrap_or_default()).await {
+        Ok(()) => Ok(json!({})),
+        Err(error) => Ok(json!({ "error": error.in_one_line() })),
+    }
+}
+
+/// Maximum bytes of a queued command.
+const MAX_QUEUED_BYTES: usize = 64 << 10;
+
+/// Queues a slash command: it runs after those queued before it, once the session is idle.
+fn enqueue(session: &Arc<HostedSession>, params: &Value) -> Result<Value, ErrorObject> {
+    let command = required_text(params, "command")?.trim().to_owned();
+    if !command.starts_with('/') || command.len() > MAX_QUEUED_BYTES {
+        return Err(ErrorObject::bad_params("`command` is not a slash command, such as `/compact`"));
+    }
+    session.emit("command.queued", json!({ "requestId": TimeIds.uuid().to_string(), "command": command }));
+    let queued = Arc::clone(session);
+    session.features.run_in_background(async move {
+        let _turn = queued.features.command_turn.lock().await;
+        queued.wait_until_quiet().await;
+        if let Err(error) = run_queued(&queued, &command).await {
+            let message = format!("{command}: {}", error.in_one_line());
+            queued.emit("session.warning", json!({ "warningType": "command", "message": message }));
+        }
+    });
+    Ok(json!({ "queued": true }))
+}
+
+/// Runs a queued command. What it has for the model is sent, and what it has for people is shown.
+async fn run_queued(session: &HostedSession, command: &str) -> Result<(), ErrorObject> {
+    let (name, input) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let result = invoke(session, &json!({ "name": name, "input": input.trim() })).await?;
+    match result["kind"].as_str() {
+        Some("agent-prompt") => {
+            let text = result["prompt"].as_str().unwrap_or_default().to_owned();
+            let display = result["displayPrompt"].as_str().map(str::to_owned);
+            let delivery = MailDelivery::FollowUp;
+            let message = SendParams { task: None, text, images: Vec::new(), delivery, display };
+            session.call::<Value>(Method::SessionSend, message).await.map(drop)
+        }
+        Some("text") => {
+            session.emit("session.info", json!({ "infoType": "command", "message": result["text"] }));
+            Ok(())
+        }
+        Some(_) | None => Ok(()),
+    }
 }

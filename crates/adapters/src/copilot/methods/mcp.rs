@@ -84,6 +84,22 @@ pub(crate) async fn connect_own(session: &HostedSession) {
     }
 }
 
+/// Connects, once, to the servers of the session's plugins. Clients expect them from the first message on, or when they
+/// ask for the servers.
+pub(crate) fn connect_plugin_servers(session: &Arc<HostedSession>) {
+    if !session.features.has_plugins() || !session.features.begin_plugin_servers() {
+        return;
+    }
+    let connecting = Arc::clone(session);
+    session.features.run_in_background(async move {
+        let Ok(servers) = servers(&connecting).await else { return };
+        let is_of_plugin = |server: &&McpServerView| server.scope == McpServerScope::Plugin && server.agent.is_none();
+        let ready = servers.iter().filter(is_of_plugin).filter(|server| server.status == McpServerStatus::Ready);
+        // The client sees in a server's state whether it works.
+        drop(futures_util::future::join_all(ready.map(|server| reconnect(&connecting, &server.name))).await);
+    });
+}
+
 /// The servers that sessions in a folder may use.
 pub(crate) async fn discover(connection: &Arc<CopilotConnection>, params: &Value) -> Result<Value, ErrorObject> {
     let cwd = params["workingDirectory"].as_str().map(str::to_owned);
@@ -99,7 +115,7 @@ pub(crate) async fn discover(connection: &Arc<CopilotConnection>, params: &Value
     Ok(json!({ "servers": servers.collect::<Vec<_>>() }))
 }
 
-async fn servers(session: &HostedSession) -> Result<Vec<McpServerView>, ErrorObject> {
+pub(super) async fn servers(session: &HostedSession) -> Result<Vec<McpServerView>, ErrorObject> {
     let McpServersResult { servers } = session.call(Method::SessionMcpList, json!({})).await?;
     Ok(servers)
 }

@@ -1,8 +1,10 @@
 //! The methods that clients call, in groups.
 
+mod absent;
 mod agent;
 mod answers;
 mod attachments;
+mod canvas;
 mod commands;
 mod context;
 mod discover;
@@ -10,9 +12,12 @@ mod event_log;
 pub(crate) mod fields;
 mod fleet;
 pub(crate) mod history;
+mod inference;
 mod lifecycle;
 mod local_only;
 pub(crate) mod mcp;
+pub(crate) mod mcp_config;
+mod mcp_host;
 mod messages;
 mod metadata;
 mod mode;
@@ -20,14 +25,21 @@ pub(crate) mod model;
 mod names;
 mod objective;
 mod options;
+mod permissions;
 mod plan;
+mod plugins;
 pub(crate) mod provider;
 mod provider_methods;
 mod queue;
+mod secrets;
 mod server;
+mod sessions;
+mod signed_out;
 mod skills;
 pub(super) mod tasks;
 mod tools;
+mod ui;
+pub(crate) mod user_settings;
 pub(crate) mod workspaces;
 
 use std::sync::Arc;
@@ -56,7 +68,13 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
     if server::serves(method) {
         return server::call(connection, method, params).await;
     }
+    if signed_out::REMOTE_CONTROL.contains(&method) {
+        return signed_out::call(method, &params);
+    }
     let session = || connection.session(&params);
+    if matches!(method, "session.send" | "session.sendAndWait" | "session.mcp.list") {
+        mcp::connect_plugin_servers(&session()?);
+    }
     match method.rsplit_once('.').map_or("", |(group, _)| group) {
         "session" => messages::call(connection, &*session()?, method, params).await,
         "session.metadata" if context::METHODS.contains(&method) => {
@@ -76,13 +94,33 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         "session.tools" if tools::METHODS.contains(&method) => {
             tools::call(connection, &*session()?, method, params).await
         }
-        "session.tools" | "session.permissions" | "session.ui" => {
-            answers::call(connection, &*session()?, method, params).await
+        "account" | "agentRegistry" => signed_out::call(method, &params),
+        "llmInference" => inference::call(connection, method, &params).await,
+        "mcp.config" => mcp_config::call(connection, method, &params),
+        "plugins" | "plugins.builtin" | "plugins.marketplaces" => plugins::call(connection, method, params).await,
+        "secrets" => secrets::call(connection, method, &params),
+        "sessions" => sessions::call(connection, method, params).await,
+        "user.settings" => user_settings::call(connection, method, &params).await,
+        "session.tools" => answers::call(connection, &*session()?, method, params).await,
+        "session.extensions" | "session.schedule" => {
+            session()?;
+            absent::session_call(method, &params)
         }
+        "session.canvas" | "session.canvas.action" => canvas::call(&*session()?, method, &params).await,
+        "session.gitHubAuth" | "session.remote" => signed_out::session_call(&*session()?, method, &params),
+        "session.permissions"
+        | "session.permissions.paths"
+        | "session.permissions.locations"
+        | "session.permissions.folderTrust"
+        | "session.permissions.urls" => permissions::call(connection, &*session()?, method, params).await,
+        "session.plugins" => plugins::session_call(connection, &*session()?, method).await,
+        "session.ui" => ui::call(connection, &*session()?, method, params).await,
         "session.agent" => agent::call(connection, &*session()?, method, params).await,
-        "session.commands" => commands::call(connection, &*session()?, method, params).await,
+        "session.commands" => commands::call(connection, &session()?, method, params).await,
         "session.fleet" => fleet::call(connection, &*session()?, method, params).await,
-        "session.mcp" => mcp::call(connection, &*session()?, method, params).await,
+        "session.mcp" | "session.mcp.apps" | "session.mcp.headers" | "session.mcp.oauth" => {
+            mcp_host::call(connection, &*session()?, method, params).await
+        }
         "session.mode" => mode::call(connection, &*session()?, method, params).await,
         "session.model" => model::call(connection, &*session()?, method, params).await,
         "session.plan" => plan::call(connection, &*session()?, method, params).await,

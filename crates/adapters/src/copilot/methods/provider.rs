@@ -154,7 +154,7 @@ pub struct CopilotProviderParams {
     /// A key that is sent as a bearer token with any API.
     #[serde(deserialize_with = "secret")]
     pub bearer_token: Option<Secret>,
-    /// Whether the client wants to supply a token for each request, which is not supported.
+    /// Whether the client supplies a token for each request.
     pub has_bearer_token_provider: bool,
     /// Options for Azure.
     pub azure: Option<AzureOptions>,
@@ -197,9 +197,6 @@ impl CopilotProviderParams {
 
     /// Converts it into Bosun's provider.
     pub fn into_provider(self) -> Result<ClientProvider, String> {
-        if self.has_bearer_token_provider {
-            return Err("provider.bearerTokenProvider is not supported: use an apiKey or a bearerToken".into());
-        }
         let dialect = self.dialect()?;
         let wire = self.wire_format(dialect)?;
         let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
@@ -397,8 +394,6 @@ mod tests {
     fn invalid_providers_are_refused_without_showing_a_key() {
         let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
         assert!(!wrong.contains("sk-hidden"), "{wrong}");
-        let token_provider = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
-        assert!(provider(token_provider).unwrap_err().contains("bearerTokenProvider is not supported"));
         assert!(provider(json!({ "type": "fax", "baseUrl": "https://h" })).unwrap_err().contains("fax"));
         assert!(
             !format!("{:?}", CopilotProviderParams::read(&json!({ "apiKey": "sk-hidden" })).unwrap())

@@ -123,18 +123,28 @@ async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value,
         Ok(id) => id,
         Err(error) => return Ok(json!({ "success": false, "error": error.message })),
     };
+    match remove_session(connection, id, params["sessionId"].as_str().unwrap_or_default()).await {
+        Ok(_bytes) => Ok(json!({ "success": true })),
+        Err(error) => Ok(json!({ "success": false, "error": error.in_one_line() })),
+    }
+}
+
+/// Closes and removes a session; returns the bytes that it had on disk.
+pub(super) async fn remove_session(
+    connection: &CopilotConnection,
+    id: SessionId,
+    name: &str,
+) -> Result<u64, ErrorObject> {
     connection.leave_session(id).await;
     connection.server().evict(id).await;
     let home = connection.server().sessions.home().clone();
-    let removing = tokio::task::spawn_blocking(move || sessions::remove(&home, id));
-    match removing.await.map_err(ErrorObject::internal)? {
-        Ok(()) => {
-            let event = json!({ "type": "session.deleted", "sessionId": params["sessionId"] });
-            connection.peer().notify("session.lifecycle", event).await;
-            Ok(json!({ "success": true }))
-        }
-        Err(error) => Ok(json!({ "success": false, "error": error.to_string() })),
-    }
+    let removing = tokio::task::spawn_blocking(move || {
+        let bytes = super::sessions::size_of(&home.session_dir(id));
+        sessions::remove(&home, id).map(|()| bytes)
+    });
+    let bytes = removing.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)?;
+    connection.peer().notify("session.lifecycle", json!({ "type": "session.deleted", "sessionId": name })).await;
+    Ok(bytes)
 }
 
 async fn list(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
@@ -145,13 +155,13 @@ async fn list(connection: &CopilotConnection, params: &Value) -> Result<Value, E
 }
 
 /// A session and its name for clients.
-struct NamedSession {
-    row: SessionRow,
-    name: String,
+pub(super) struct NamedSession {
+    pub(super) row: SessionRow,
+    pub(super) name: String,
 }
 
 /// All sessions that the client can see.
-async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
+pub(super) async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
     let (home, base) = (connection.server().sessions.home().clone(), connection.server().base_dir.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<NamedSession>, StoreError> {
         let rows = sessions::list(&home, &SessionQuery::default())?.rows;
@@ -161,7 +171,7 @@ async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSes
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }
 
-fn metadata(NamedSession { row, name }: &NamedSession) -> Value {
+pub(super) fn metadata(NamedSession { row, name }: &NamedSession) -> Value {
     json!({
         "sessionId": name,
         "startTime": row.created_at.to_string(),
@@ -178,7 +188,7 @@ fn session_param(params: &Value) -> Result<SessionId, ErrorObject> {
 }
 
 /// The session in the parameters, if the client can see it.
-fn visible_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
+pub(super) fn visible_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let id = session_param(params)?;
     let server = connection.server();
     let is_visible = server.base_dir.can_see(server.sessions.home(), id);

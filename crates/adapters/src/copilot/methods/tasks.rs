@@ -34,7 +34,7 @@ pub(crate) async fn call(
         "session.tasks.cancel" => cancel(session, &params).await,
         "session.tasks.remove" => remove(session, &params).await,
         "session.tasks.promoteToBackground" => {
-            let task = task_param(&params)?;
+            let Some(task) = task_param(&params)? else { return Ok(json!({ "promoted": false })) };
             let promoted: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
             Ok(json!({ "promoted": was_performed(promoted)? }))
         }
@@ -129,8 +129,12 @@ async fn task_record(session: &HostedSession, id: &str) -> Result<Option<TaskRec
 }
 
 async fn send(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let Some(task) = task_param(params)? else {
+        let error = format!("Task not found: {}", required_text(params, "id")?);
+        return Ok(json!({ "sent": false, "error": error }));
+    };
     let message = SendParams {
-        task: Some(task_param(params)?),
+        task: Some(task),
         text: required_text(params, "message")?.to_owned(),
         images: Vec::new(),
         delivery: MailDelivery::Steer,
@@ -150,16 +154,18 @@ async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
     if let Some(client_task) = found.as_ref().and_then(ClientTask::of) {
         return Ok(json!({ "cancelled": client_tasks::cancel(session, client_task).await? }));
     }
-    let stop = StopTaskParams { task: task_param(params)?, how: CancelMode::Abort };
+    let Some(task) = task_param(params)? else { return Ok(json!({ "cancelled": false })) };
+    let stop = StopTaskParams { task, how: CancelMode::Abort };
     let stopped: Result<Value, _> = session.call(Method::TasksStop, stop).await;
     Ok(json!({ "cancelled": was_performed(stopped)? }))
 }
 
 async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let task = match client_tasks::find(session, required_text(params, "id")?).await? {
-        Some(TaskView { id, .. }) => id,
+        Some(TaskView { id, .. }) => Some(id),
         None => task_param(params)?,
     };
+    let Some(task) = task else { return Ok(json!({ "removed": false })) };
     let removed: Result<Value, _> = session.call(Method::TasksForget, TaskParams { task }).await;
     Ok(json!({ "removed": was_performed(removed)? }))
 }
@@ -179,10 +185,9 @@ async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> 
     Ok(json!({ "task": task_view(session, task).await? }))
 }
 
-/// The task id in the parameters.
-fn task_param(params: &Value) -> Result<TaskId, ErrorObject> {
-    let id = required_text(params, "id")?;
-    id.parse().map_err(|_| ErrorObject::internal(format!("Task not found: {id}")))
+/// The task id in the parameters; none if no task can have it.
+fn task_param(params: &Value) -> Result<Option<TaskId>, ErrorObject> {
+    Ok(required_text(params, "id")?.parse().ok())
 }
 
 /// Whether a call was performed; `false` if the session refused it.

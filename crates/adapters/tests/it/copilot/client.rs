@@ -21,6 +21,8 @@ pub(crate) struct CopilotTestOpener {
     fixture: SessionFixture,
     /// The options of the last session.
     pub(crate) options: Mutex<SessionOptions>,
+    /// How many texts the last session must not write.
+    pub(crate) secrets: Mutex<usize>,
     /// The value of `COPILOT_HOME`.
     base_dir: Option<String>,
 }
@@ -37,6 +39,7 @@ impl SessionOpener for CopilotTestOpener {
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
             *self.options.lock().unwrap() = request.options;
+            *self.secrets.lock().unwrap() = request.secrets.len();
             let opened = self.fixture.open_as_adapter(request.start, request.id, request.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
@@ -69,6 +72,7 @@ impl CopilotTestClient {
         let opener = Arc::new(CopilotTestOpener {
             fixture: stage,
             options: Mutex::default(),
+            secrets: Mutex::default(),
             base_dir: base.map(str::to_owned),
         });
         let (client_end, adapter_end) = tokio::io::duplex(1 << 16);

@@ -2,8 +2,10 @@
 
 mod client;
 mod client_tasks;
+mod features;
 mod frames;
 mod orchestration;
+mod server_methods;
 mod session_state;
 mod sessions;
 mod tools;

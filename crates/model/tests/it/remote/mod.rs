@@ -1,6 +1,7 @@
 //! Models at a provider, which is a small server on loopback.
 
 mod answers;
+mod carried;
 mod faults;
 mod prefixes;
 mod requests;

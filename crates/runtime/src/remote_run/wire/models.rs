@@ -95,7 +95,8 @@ pub(super) struct WireRoute {
 
 impl From<&ModelSources> for WireModels {
     fn from(ModelSources { providers, folder }: &ModelSources) -> WireModels {
-        let Providers { by_name, fully_listed, route, timeouts } = providers;
+        // Sources whose requests need the client are not sent to another process.
+        let Providers { by_name, fully_listed, route, timeouts, carrier: _ } = providers;
         let HttpTimeouts { connect, first_byte, idle } = *timeouts;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         WireModels {
@@ -124,6 +125,7 @@ impl WireModels {
                 first_byte: Duration::from_millis(first_byte_millis),
                 idle: Duration::from_millis(idle_millis),
             },
+            carrier: None,
         };
         Arc::new(ReceivedModels(ModelSources { providers, folder: folder.into() }))
     }
@@ -156,7 +158,8 @@ impl ModelResolver for ReceivedModels {
 
 impl From<&Provider> for WireProvider {
     fn from(provider: &Provider) -> WireProvider {
-        let Provider { wire, base_url, key, is_small, is_free, max_concurrent_requests, extra, models } = provider;
+        let Provider { wire, base_url, key, tokens: _, is_small, is_free, max_concurrent_requests, extra, models } =
+            provider;
         let RequestExtras { headers, query, model_names, user_agent } = extra;
         let header = |(name, value): &(String, Secret)| WireHeader { name: name.clone(), value: value.into() };
         WireProvider {
@@ -200,6 +203,7 @@ impl From<WireProvider> for Provider {
                 WireKey::Missing { variable } => ProviderKey::Missing { variable },
                 WireKey::Present { key } => ProviderKey::Present(key.into()),
             },
+            tokens: None,
             is_small,
             is_free,
             max_concurrent_requests,
