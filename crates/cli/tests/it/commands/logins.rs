@@ -59,7 +59,7 @@ fn a_user_signs_in_to_a_server_and_out_of_it() {
     assert!(fetch(&callback.replace("state=", "state=other")).starts_with("HTTP/1.1 404"), "another login's answer");
     assert!(fetch(callback).contains("return to the terminal"));
     let lines = login.wait().expect(0).json_lines();
-    assert_eq!(lines[1], json!({ "name": "calc", "state": "signed-in", "tools": 24 }));
+    assert_eq!(lines[1], json!({ "name": "calc", "state": "signed-in", "tools": 25 }));
 
     assert_eq!(state(), "ready");
     let tested = fixture.bosun(["mcp", "test", "calc"]).run().expect(0);

@@ -35,13 +35,14 @@ fn sources(folder: &Path) -> String {
     text
 }
 
-/// SDK requests that the page names and that look like test names.
-const REQUESTS: [&str; 3] = ["get_context_usage", "mcp_set_servers", "apply_flag_settings"];
+/// Requests and options that the page names and that look like test names.
+const OTHER_NAMES: [&str; 5] =
+    ["get_context_usage", "mcp_set_servers", "apply_flag_settings", "permission_prompt_tool_name", "resume_session_at"];
 
 /// Whether a text looks like the name of a test: at least three words.
 fn is_test(name: &str) -> bool {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    is_plain && name.matches('_').count() >= 2 && !REQUESTS.contains(&name)
+    is_plain && name.matches('_').count() >= 2 && !OTHER_NAMES.contains(&name)
 }
 
 #[test]
