@@ -137,12 +137,16 @@ pub(crate) fn check_new_server(name: &str, spec: &McpServerSpec) -> Result<(), R
             .with_hint(format!("use at most {MAX_NAME_CHARS} letters, digits, `-`, `_` and `.`")));
     }
     // An address that begins with a variable is only known when a session starts.
-    match &spec.url {
-        Some(url) if !url.starts_with("${") && !is_http(url) => {
+    match (&spec.url, &spec.command) {
+        (Some(url), _) if !url.starts_with("${") && !is_http(url) => {
             Err(Refusal::new(format!("`{url}` is not an address of HTTP"))
                 .with_hint("write one that begins with http:// or https://"))
         }
-        Some(_) | None => Ok(()),
+        (None, Some(program)) if program.contains("://") => {
+            Err(Refusal::new(format!("`{program}` is an address and not a program"))
+                .with_hint(format!("add a server that runs elsewhere with --url {program}")))
+        }
+        (Some(_) | None, _) => Ok(()),
     }
 }
 
@@ -189,5 +193,9 @@ mod tests {
         for name in ["", "my db", "a/b", "ä", "a\n", &"n".repeat(41)] {
             assert_eq!(check(name, "http://a"), Err(format!("`{name}` cannot be the name of an MCP server")));
         }
+        let program = |command: &str| McpServerSpec { command: Some(command.into()), ..McpServerSpec::default() };
+        assert_eq!(check_new_server("db", &program("/usr/bin/db-server")), Ok(()));
+        let refusal = check_new_server("db", &program("https://example.com/mcp")).unwrap_err();
+        assert_eq!(refusal.message, "`https://example.com/mcp` is an address and not a program");
     }
 }
