@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::{AskDecision, Event};
-use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, Tmux, within};
+use testkit::binary::{BinaryFixture, Tmux};
 
 use crate::fixture;
 use crate::fleet::fixture_with_plan;
@@ -46,23 +46,6 @@ fn prompt_at_a_terminal_asks_in_place_and_drops_asks_decided_elsewhere() {
     assert_eq!(fs::read_to_string(fixture.path("one")).unwrap(), "first\n");
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "alpha\nbeta\n");
     assert!(!fixture.path("three").exists());
-}
-
-#[test]
-fn a_call_that_waits_runs_when_the_session_is_resumed_with_a_rule_that_allows_it() {
-    let fixture = fixture();
-    let mut running = fixture.script(MODEL).bosun(["-p", "go", "--ask-wait", "10m"]).start();
-    let listed = || fixture.bosun(["approvals"]).run().expect(0).stdout;
-    within(PATIENCE, "all calls wait", || listed().contains("echo third"));
-    running.signal(ProcessSignal::Kill);
-    running.wait();
-    // What the user has decided counts, whatever the rules say.
-    fixture.bosun(["approvals", "deny", "3"]).run().expect(0);
-    let allowed = ["--continue", "-p", "go on", "--ask-wait", "10m", "--allow", "shell(*)", "--allow", "edit"];
-    fixture.bosun(allowed).run().expect(0);
-    let allow = || AskDecision::Allow { rules: Vec::new(), input: None };
-    assert_eq!(decisions(&fixture), [AskDecision::Deny { message: String::new() }, allow(), allow()]);
-    assert!(fixture.path("one").exists() && fixture.path("a.txt").exists() && !fixture.path("three").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use policy::Verdict;
-use protocol::{Clip, HookEvent, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
+use protocol::{Clip, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tools::{FileAccessGuard, Tool, ToolError};
 
 use super::OpenCall;
@@ -14,7 +14,7 @@ use crate::asks;
 use crate::hooks::{self, PreToolFeedback};
 use crate::permission_check::{self, CallPermission};
 use crate::repeats;
-use crate::run_requests::{AskRequest, CallProgress, DecisionNeed};
+use crate::run_requests::{AskRequest, CallProgress};
 use crate::supervisor::InputRejection;
 
 /// A reviewed call. All calls of a message are reviewed before the first one runs.
@@ -173,8 +173,8 @@ impl PermissionProgress {
     }
 }
 
-/// Decides whether the call may run. If the user was asked and has decided, their decision counts, even if a rule was
-/// granted since; if they have not, a rule that allows the call decides. The user is not asked again about a call that they permitted under an earlier owner. A denied call does not start.
+/// Decides whether the call may run. If the user was asked, their decision counts, even if a rule was granted since.
+/// The user is not asked again about a call that they permitted under an earlier owner. A denied call does not start.
 async fn decide_admission(
     call_context: &CallContext,
     tool: Arc<dyn Tool>,
@@ -193,20 +193,10 @@ async fn decide_admission(
         (RuleEffect::Ask, PermissionProgress::NotAsked)
         | (RuleEffect::Ask | RuleEffect::Allow, PermissionProgress::Asked) => {
             let ask = asks::permission_ask(&call_context.workplace.facts, open, call, &permission.verdict);
-            let need = decision_need(open, &permission.verdict).await;
-            open.session.open_ask(AskRequest { turn: open.turn, ask, need }).await?;
+            open.session.open_ask(AskRequest { turn: open.turn, ask }).await?;
             CallAdmission::Asked(tool, Box::new(permission))
         }
     })
-}
-
-/// Whether a call that waits for the user still has to. A hook may have sent it to the user, and does not run again, so
-/// only calls that no hook has seen can be allowed by rules alone.
-async fn decision_need(open: &OpenCall, verdict: &Verdict) -> DecisionNeed {
-    match verdict.effect {
-        RuleEffect::Allow if !open.session.has_hook(HookEvent::PreToolUse).await => DecisionNeed::AllowedByRules,
-        RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => DecisionNeed::User,
-    }
 }
 
 /// The result of a call that is denied.

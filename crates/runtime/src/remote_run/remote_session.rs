@@ -291,9 +291,8 @@ impl SessionRequests for RemoteSession {
         Box::pin(async { self.ask::<WireOutcome<WireCallProgress>>(request).await.into_result() })
     }
 
-    fn open_ask(&self, AskRequest { turn, ask, need }: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>> {
-        let request = WireRequest::OpenAsk { turn, ask, need };
-        Box::pin(async move { self.ask::<WireOutcome<()>>(request).await.into_result() })
+    fn open_ask(&self, AskRequest { turn, ask }: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>> {
+        Box::pin(async move { self.ask::<WireOutcome<()>>(WireRequest::OpenAsk { turn, ask }).await.into_result() })
     }
 
     fn ask_decision(&self, call: CallId) -> BoxFuture<'_, Result<DecidedAsk, InputRejection>> {

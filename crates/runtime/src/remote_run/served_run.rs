@@ -403,8 +403,8 @@ async fn answer_value(
         WireRequest::CallProgress { call } => {
             connection::write(&WireOutcome::<WireCallProgress>::of(session.call_progress(call).await))
         }
-        WireRequest::OpenAsk { turn, ask, need } => {
-            connection::write(&WireOutcome::<()>::of(session.open_ask(AskRequest { turn, ask, need }).await))
+        WireRequest::OpenAsk { turn, ask } => {
+            connection::write(&WireOutcome::<()>::of(session.open_ask(AskRequest { turn, ask }).await))
         }
         WireRequest::AskDecision { call } => {
             connection::write(&WireOutcome::<WireDecision>::of(session.ask_decision(call).await))

@@ -5,17 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
-use protocol::{
-    Activation, AskDecision, AskId, CallId, DecidedBy, Envelope, Hinted as _, HookEvent, Refusal, RunId, TaskId,
-    ToolCallRequest, Turn,
-};
+use protocol::{Activation, CallId, Envelope, Hinted as _, HookEvent, Refusal, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
 use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
 use super::held::HeldByRun;
 use super::{
-    AdmissionReply, AdmissionRequest, AskRequest, CallProgress, DecisionNeed, DigestLines, HoldId, HoldUpdate,
-    RunInput, SessionRequests, TaskProfile, TaskProgress, WorkSeal, WorkSealError, digest, session_calls, start_hooks,
+    AdmissionReply, AdmissionRequest, AskRequest, CallProgress, DigestLines, HoldId, HoldUpdate, RunInput,
+    SessionRequests, TaskProfile, TaskProgress, WorkSeal, WorkSealError, digest, session_calls, start_hooks,
 };
 use crate::bus::BusMessage;
 use crate::call_waits::{AskWaiter, CallWaits, Caller};
@@ -118,15 +115,6 @@ impl LocalSession {
         let task = self.run.task;
         self.supervisor.query(move |kernel| query(kernel, task)).await
     }
-
-    /// Allows an ask unless the user has decided it.
-    async fn allow_ask(&self, ask: AskId) -> Result<(), InputRejection> {
-        let decision = AskDecision::Allow { rules: Vec::new(), input: None };
-        match self.supervisor.submit(KernelInput::Decide { ask, decision, by: DecidedBy::User }).await {
-            Ok(_) | Err(InputRejection::Refused(InputRefusal::NoAsk(_))) => Ok(()),
-            Err(rejected) => Err(rejected),
-        }
-    }
 }
 
 impl ResultFormatter for LocalSession {
@@ -188,14 +176,11 @@ impl SessionRequests for LocalSession {
 
     fn open_ask(&self, request: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>> {
         Box::pin(async move {
-            let AskRequest { turn, ask, need } = request;
-            let (call, id) = (ask.call.clone(), ask.id.clone());
+            let AskRequest { turn, ask } = request;
+            let call = ask.call.clone();
             let waiter = self.caller(turn, &call).ask(ask, self.context.facts.ask_wait).await?;
             self.asks.lock().unwrap_or_else(PoisonError::into_inner).insert(call, waiter);
-            match need {
-                DecisionNeed::User => Ok(()),
-                DecisionNeed::AllowedByRules => self.allow_ask(id).await,
-            }
+            Ok(())
         })
     }
 

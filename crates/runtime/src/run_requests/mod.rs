@@ -18,7 +18,6 @@ use kernel::{CallPhase, DecidedAsk, KernelInput, NewMail, RunUpdate};
 use protocol::{
     Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, Refusal, RunId, TaskId, ToolCallRequest, Turn,
 };
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tools::{BoxFuture, ToolError, ToolOutput};
 
@@ -223,14 +222,4 @@ pub(crate) struct WorkSealError {
 pub(crate) struct AskRequest {
     pub(crate) turn: Turn,
     pub(crate) ask: Ask,
-    pub(crate) need: DecisionNeed,
-}
-
-/// Whether an ask still needs the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum DecisionNeed {
-    /// Only the user can decide it.
-    User,
-    /// The rules have come to allow the call since the user was asked. The user's own decision counts if there is one.
-    AllowedByRules,
 }

@@ -11,8 +11,8 @@ use tools::{ToolError, ToolOutput};
 use super::{RunSetup, WireHookEvent, WireInput, WirePolicy};
 use crate::governor::{DayBudgetError, PermitOutcome};
 use crate::run_requests::{
-    AdmissionReply, AdmissionRequest, CallProgress, DecisionNeed, DigestLines, HoldId, HoldUpdate, TaskProgress,
-    WorkSeal, WorkSealError,
+    AdmissionReply, AdmissionRequest, CallProgress, DigestLines, HoldId, HoldUpdate, TaskProgress, WorkSeal,
+    WorkSealError,
 };
 
 /// What a run asks of its session. Each has one reply.
@@ -24,7 +24,7 @@ pub(in crate::remote_run) enum WireRequest {
     Progress,
     EventsAfter { seq: u64 },
     CallProgress { call: CallId },
-    OpenAsk { turn: Turn, ask: Ask, need: DecisionNeed },
+    OpenAsk { turn: Turn, ask: Ask },
     AskDecision { call: CallId },
     HasProviderAnswered { model: String },
     TakeCompactionRequest,
