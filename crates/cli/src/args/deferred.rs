@@ -1,5 +1,5 @@
-//! Subcommands whose arguments are defined only when one of them is used: defining those of all takes longer than the
-//! rest of the start.
+//! Subcommands whose arguments are defined only when one of them is used: a command starts faster if it does not define
+//! those of all others.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
