@@ -1,6 +1,7 @@
 //! Walks a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use ignore::{DirEntry, WalkBuilder};
 use protocol::clip_middle;
 use tokio_util::sync::CancellationToken;
 
-use crate::workspace_files::{self, PermittedPath, WalkedFile};
+use crate::workspace_files::{self, PermittedPath, WalkedFile, WalkedReader};
 use crate::{ToolContext, ToolError};
 
 /// When a search must end.
@@ -68,7 +69,7 @@ impl<'a> FileWalk<'a> {
     }
 
     /// The next file, opened for reading, or why it cannot be.
-    pub(crate) fn next_open(&mut self) -> Option<(PathBuf, io::Result<File>)> {
+    pub(crate) fn next_open(&mut self) -> Option<(PathBuf, io::Result<WalkedReader>)> {
         self.next_permitted(workspace_files::open_walked)
     }
 
@@ -186,7 +187,8 @@ fn walker(
                 && !(has_rules && is_folder && !has_safe_ignore_files(entry.path()))
                 && is_included(entry)
         })
-        .sort_by_file_path(Path::cmp)
+        // Entries of one folder: their names have the order of their paths.
+        .sort_by_file_name(OsStr::cmp)
         .build()
 }
 

@@ -121,16 +121,24 @@ pub(crate) fn check_walked(cx: &ToolContext, path: &Path) -> WalkedFile<Permitte
     }
 }
 
+/// A file found by a walk, open for reading.
+pub(crate) struct WalkedReader {
+    /// The open file.
+    pub(crate) file: File,
+    /// Its size when it was opened; 0 for some files of the system that have content all the same.
+    pub(crate) size: u64,
+}
+
 /// Opens a file found by a walk, to read it in parts. It checks the path once, and then the open file: a search through
 /// many files does little else.
-pub(crate) fn open_walked(cx: &ToolContext, path: &Path) -> WalkedFile<io::Result<File>> {
+pub(crate) fn open_walked(cx: &ToolContext, path: &Path) -> WalkedFile<io::Result<WalkedReader>> {
     let Some(place) = cx.workspace.checked_path(path) else { return WalkedFile::Missing };
     if cx.access_guard.check_name(place.path(), FileAccess::Read).is_err() {
         return WalkedFile::LeftOut;
     }
     match place.open() {
         Ok((_, metadata)) if cx.access_guard.check_opened(place.path(), &metadata).is_err() => WalkedFile::LeftOut,
-        Ok((file, _)) => WalkedFile::Permitted(Ok(file)),
+        Ok((file, metadata)) => WalkedFile::Permitted(Ok(WalkedReader { file, size: metadata.len() })),
         Err(
             FileError::Missing(_)
             | FileError::Replaced(_)

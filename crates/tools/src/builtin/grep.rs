@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::args::TypedTool;
 use crate::text::display_line;
 use crate::walk::{FileWalk, GlobPattern, SearchDeadline};
-use crate::workspace_files::PermittedPath;
+use crate::workspace_files::{PermittedPath, WalkedReader};
 use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, workspace_files};
 
 /// The `grep` tool.
@@ -172,10 +172,16 @@ impl UnreadFiles {
 }
 
 impl GrepMatches<'_> {
-    fn search_file(&mut self, searcher: &mut Searcher, block: &mut [u8], path: &Path, file: File) -> io::Result<()> {
+    fn search_file(
+        &mut self,
+        searcher: &mut Searcher,
+        block: &mut [u8],
+        path: &Path,
+        found: WalkedReader,
+    ) -> io::Result<()> {
         self.heading = Some(path.to_owned());
-        let mut reader = StoppableFile { file, deadline: &self.search.deadline };
-        let filled = fill(&mut reader, block)?;
+        let mut reader = StoppableFile { file: found.file, deadline: &self.search.deadline };
+        let filled = fill(&mut reader, block, found.size)?;
         let start = block.get(..filled).unwrap_or_default();
         if filled < block.len() {
             return searcher.search_slice(&self.search.matcher, start, &mut *self);
@@ -242,13 +248,19 @@ impl Sink for GrepMatches<'_> {
     }
 }
 
-/// Reads until the block is full or the file ends; returns the number of bytes read.
-fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+/// Reads until the block is full or the file ends; returns the number of bytes read. A file of that size has ended when
+/// all of it is read: most files need no second read.
+fn fill(reader: &mut impl Read, block: &mut [u8], size: u64) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {
             Ok(0) => break,
-            Ok(more) => filled += more,
+            Ok(more) => {
+                filled += more;
+                if filled as u64 == size {
+                    break;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
