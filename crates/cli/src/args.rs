@@ -1,5 +1,6 @@
 //! Command-line arguments, parsed with clap.
 
+mod agents;
 #[cfg(test)]
 mod api_methods;
 mod approvals;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use protocol::api::UsageGrouping;
 
+pub(crate) use agents::{AgentListArgs, AgentsArgs, AgentsCommand};
 pub(crate) use approvals::{ApprovalListArgs, ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
@@ -68,6 +70,9 @@ pub(crate) struct CliArgs {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
+    /// Starts, lists, attaches to, messages and stops sessions in the background
+    #[command(args_conflicts_with_subcommands = true)]
+    Agents(Deferred<AgentsArgs>),
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
     Sessions(Deferred<SessionsArgs>),

@@ -1,5 +1,6 @@
 //! The `bosun` command: arguments, wiring and exit codes.
 
+mod agents;
 mod approvals;
 mod args;
 mod catalog;
@@ -107,6 +108,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
     let command = async {
         match args.command {
             None => run::run(args.run, args.opening).await,
+            Some(CliCommand::Agents(Deferred(command))) => agents::perform(command).await,
             Some(CliCommand::Sessions(Deferred(command))) => sessions::perform(command).await,
             Some(CliCommand::Tasks(Deferred(command))) => tasks::perform(command).await,
             Some(CliCommand::Lists(Deferred(command))) => lists::perform(command),

@@ -2,7 +2,7 @@
 //! could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
 use crate::args::{
-    CliArgs, CliCommand, Deferred, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs,
+    AgentsCommand, CliArgs, CliCommand, Deferred, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs,
     SessionsCommand, TasksCommand, TodosCommand,
 };
 use crate::error::CliError;
@@ -38,6 +38,19 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
             CommandAccess::Anyone
         }
         Some(CliCommand::Serve(_) | CliCommand::Service(_)) => CommandAccess::UserOnly("start agents"),
+        Some(CliCommand::Agents(Deferred(agents))) => match agents.command {
+            None | Some(AgentsCommand::List(_) | AgentsCommand::Logs { .. }) => {
+                CommandAccess::UserOnly("read sessions")
+            }
+            Some(AgentsCommand::Start { .. }) => CommandAccess::UserOnly("start agents"),
+            Some(
+                AgentsCommand::Attach { .. }
+                | AgentsCommand::Send { .. }
+                | AgentsCommand::Stop { .. }
+                | AgentsCommand::Resume { .. }
+                | AgentsCommand::Rm { .. },
+            ) => CommandAccess::UserOnly("control sessions"),
+        },
         Some(CliCommand::Sessions(Deferred(sessions))) => match sessions.command {
             None
             | Some(
@@ -143,6 +156,8 @@ mod tests {
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions repair a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
+            bosun agents|bosun agents list --json|bosun agents start x|bosun agents attach|bosun agents logs a|\
+            bosun agents send a b|bosun agents stop a|bosun agents resume a|bosun agents rm a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
             bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|\
             bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\

@@ -90,6 +90,74 @@ pub struct SessionOptions {
     pub record: Option<PathBuf>,
 }
 
+impl SessionOptions {
+    /// These options without those that a session stores itself, which may have changed since it was opened with them.
+    pub fn without_stored(self) -> SessionOptions {
+        let SessionOptions {
+            prompt: _,
+            cwd: _,
+            model: _,
+            effort: _,
+            mode: _,
+            permission: _,
+            allow: _,
+            ask: _,
+            deny: _,
+            add_dirs: _,
+            max_turns: _,
+            max_budget_usd: _,
+            max_tokens: _,
+            list: _,
+            agent: _,
+            plan_exit,
+            settings,
+            setting_sources,
+            untrusted_definitions,
+            ask_outside_workspace,
+            timeout_seconds,
+            max_agents,
+            max_depth,
+            max_total_agents,
+            max_continues,
+            agents,
+            agents_source,
+            plugin_dirs,
+            mcp_servers,
+            mcp_sources,
+            only_these_mcp_servers,
+            disabled_mcp_servers,
+            strict,
+            ask_user,
+            ask_wait_seconds,
+            record,
+        } = self;
+        SessionOptions {
+            plan_exit,
+            settings,
+            setting_sources,
+            untrusted_definitions,
+            ask_outside_workspace,
+            timeout_seconds,
+            max_agents,
+            max_depth,
+            max_total_agents,
+            max_continues,
+            agents,
+            agents_source,
+            plugin_dirs,
+            mcp_servers,
+            mcp_sources,
+            only_these_mcp_servers,
+            disabled_mcp_servers,
+            strict,
+            ask_user,
+            ask_wait_seconds,
+            record,
+            ..SessionOptions::default()
+        }
+    }
+}
+
 /// Groups of settings files that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

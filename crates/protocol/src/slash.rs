@@ -38,6 +38,8 @@ pub enum TerminalCommand {
     Resume,
     /// Starts a new session.
     New,
+    /// Leaves, and lets the session continue in the background.
+    Background,
     /// Lists the keyboard shortcuts.
     Keys,
     /// Leaves Bosun.

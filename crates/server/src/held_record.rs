@@ -21,71 +21,9 @@ pub(crate) struct HeldRecord {
 }
 
 impl HeldRecord {
-    /// The record of a session that was opened with these options, without those that a session stores itself: they may
-    /// have changed by the time it is adopted.
+    /// The record of a session that was opened with these options.
     pub(crate) fn new(session: SessionId, keep: KeepMode, options: &SessionOptions) -> HeldRecord {
-        let SessionOptions {
-            prompt: _,
-            cwd: _,
-            model: _,
-            effort: _,
-            mode: _,
-            permission: _,
-            allow: _,
-            ask: _,
-            deny: _,
-            add_dirs: _,
-            max_turns: _,
-            max_budget_usd: _,
-            max_tokens: _,
-            list: _,
-            agent: _,
-            plan_exit,
-            settings,
-            setting_sources,
-            untrusted_definitions,
-            ask_outside_workspace,
-            timeout_seconds,
-            max_agents,
-            max_depth,
-            max_total_agents,
-            max_continues,
-            agents,
-            agents_source,
-            plugin_dirs,
-            mcp_servers,
-            mcp_sources,
-            only_these_mcp_servers,
-            disabled_mcp_servers,
-            strict,
-            ask_user,
-            ask_wait_seconds,
-            record,
-        } = options.clone();
-        let options = SessionOptions {
-            plan_exit,
-            settings,
-            setting_sources,
-            untrusted_definitions,
-            ask_outside_workspace,
-            timeout_seconds,
-            max_agents,
-            max_depth,
-            max_total_agents,
-            max_continues,
-            agents,
-            agents_source,
-            plugin_dirs,
-            mcp_servers,
-            mcp_sources,
-            only_these_mcp_servers,
-            disabled_mcp_servers,
-            strict,
-            ask_user,
-            ask_wait_seconds,
-            record,
-            ..SessionOptions::default()
-        };
+        let options = options.clone().without_stored();
         HeldRecord { session, keep, options }
     }
 }

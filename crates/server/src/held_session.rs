@@ -40,6 +40,25 @@ pub struct HeldSession {
     commands: mpsc::Sender<HeldCommand>,
     handle: SessionHandle,
     status: watch::Receiver<SessionStatus>,
+    /// How many clients are attached.
+    attached: watch::Sender<usize>,
+}
+
+/// Keeps a session for a client even when nothing runs in it; dropping this value detaches the client.
+#[derive(Debug)]
+pub struct Attachment(watch::Sender<usize>);
+
+impl Attachment {
+    fn new(attached: &watch::Sender<usize>) -> Attachment {
+        attached.send_modify(|count| *count += 1);
+        Attachment(attached.clone())
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 /// A command to a session's task.
@@ -65,13 +84,17 @@ impl HeldSession {
     /// Holds a session until it is closed, with its record for the next host; the returned task must run until it ends.
     pub(crate) fn new(session: Session, record: Option<(HeldRecords, HeldRecord)>) -> (HeldSession, HeldSessionTask) {
         let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
+        let attached = watch::Sender::new(0);
+        let task =
+            HeldSessionTask { commands, keep: KeepMode::UntilClosed, attached: attached.subscribe(), record, session };
         let held = HeldSession {
-            first_seq: session.first_seq(),
+            first_seq: task.session.first_seq(),
             commands: sender,
-            handle: session.handle().clone(),
-            status: session.status(),
+            handle: task.session.handle().clone(),
+            status: task.session.status(),
+            attached,
         };
-        (held, HeldSessionTask { session, commands, keep: KeepMode::UntilClosed, record })
+        (held, task)
     }
 
     /// The session.
@@ -108,6 +131,11 @@ impl HeldSession {
         kept.await.ok()
     }
 
+    /// Keeps the session for a client that is attached to it.
+    pub(crate) fn attach(&self) -> Attachment {
+        Attachment::new(&self.attached)
+    }
+
     /// Closes the session now, and waits until it is closed: running work is interrupted and can be resumed.
     pub async fn close(&self) -> Result<(), StoreError> {
         let (reply, closed) = oneshot::channel();
@@ -139,6 +167,7 @@ pub(crate) struct HeldSessionTask {
     session: Session,
     commands: mpsc::Receiver<HeldCommand>,
     keep: KeepMode,
+    attached: watch::Receiver<usize>,
     record: Option<(HeldRecords, HeldRecord)>,
 }
 
@@ -189,7 +218,7 @@ impl HeldSessionTask {
     }
 
     async fn hold(&mut self, closing: &CancellationToken) -> HoldEnd {
-        let mut status = self.session.status();
+        let (mut status, mut attached) = (self.session.status(), self.attached.clone());
         loop {
             tokio::select! {
                 command = self.commands.recv() => match command {
@@ -199,7 +228,9 @@ impl HeldSessionTask {
                     Some(HeldCommand::Close(reply)) => return HoldEnd::Done(Some(reply)),
                     None => return HoldEnd::Done(None),
                 },
-                () = wait_until_quiet(&mut status), if self.keep == KeepMode::UntilQuiet => return HoldEnd::Done(None),
+                () = wait_until_unused(&mut status, &mut attached), if self.keep == KeepMode::UntilQuiet => {
+                    return HoldEnd::Done(None);
+                }
                 () = closing.cancelled() => return HoldEnd::HostClosing,
             }
         }
@@ -216,6 +247,18 @@ impl HeldSessionTask {
             }
         }
         std::mem::replace(&mut self.keep, mode)
+    }
+}
+
+/// Waits until nothing runs in a session, and no client is attached to it.
+async fn wait_until_unused(status: &mut watch::Receiver<SessionStatus>, attached: &mut watch::Receiver<usize>) {
+    loop {
+        wait_until_quiet(status).await;
+        // Without the sender, no client can be attached.
+        let _detached = attached.wait_for(|count| *count == 0).await.is_err();
+        if status.borrow().phase().is_over() {
+            return;
+        }
     }
 }
 
@@ -246,5 +289,25 @@ mod tests {
         assert!(!is_quiet, "the root is about to be told to continue");
         sender.send_replace(idle);
         tokio::time::timeout(Duration::from_secs(20), wait_until_quiet(&mut status)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_quiet_session_is_kept_while_a_client_is_attached() {
+        let idle = SessionStatus { quiet: true, root: Some(TaskState::Idle), ..SessionStatus::default() };
+        let (_sender, mut status) = watch::channel(idle);
+        let attached = watch::Sender::new(0);
+        let (first, second) = (Attachment::new(&attached), Attachment::new(&attached));
+        let mut receiver = attached.subscribe();
+        let mut unused = Box::pin(wait_until_unused(&mut status, &mut receiver));
+        for attachment in [first, second] {
+            let is_unused = tokio::select! {
+                biased;
+                () = &mut unused => true,
+                () = std::future::ready(()) => false,
+            };
+            assert!(!is_unused, "a client is attached");
+            drop(attachment);
+        }
+        tokio::time::timeout(Duration::from_secs(20), unused).await.unwrap();
     }
 }

@@ -13,7 +13,7 @@ mod host_process;
 mod opener;
 mod session_host;
 
-pub use held_session::{HeldSession, KeepMode};
+pub use held_session::{Attachment, HeldSession, KeepMode};
 pub use host_end::HostEnd;
 pub use host_process::{HOST_LOCK, HostDescription, HostProcess};
 pub use opener::{AnswerFuture, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};

@@ -8,7 +8,8 @@ use std::time::Duration;
 use client::{ClientError, LatestFleet, SessionHandle};
 use host::Home;
 use protocol::api::{
-    BeginFleetParams, FleetParams, HeldSessionView, Method, NotAdopted, Nothing, SendParams, SessionView, calls,
+    BeginFleetParams, FleetParams, HeldSessionView, Method, NotAdopted, Nothing, ReopenSessionParams, SendParams,
+    SessionView, calls,
 };
 use protocol::{MailDelivery, Refusal, SessionId, SessionOptions};
 use runtime::{InputRejection, SessionStart};
@@ -20,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use crate::activity::HostActivity;
 use crate::held_record::{HeldRecord, HeldRecords, UnreadableRecord};
 use crate::host_end::AnnouncedEnd;
-use crate::{HeldSession, HostEnd, KeepMode, OpenRefusal, OpenRequest, SessionOpener};
+use crate::{Attachment, HeldSession, HostEnd, KeepMode, OpenRefusal, OpenRequest, SessionOpener};
 
 /// How long a session may take to answer its host.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
@@ -171,6 +172,15 @@ impl SessionHost {
         self.detached(async move { host.begin_here(start, options).await }).await
     }
 
+    /// Opens a session, resumes its interrupted work, and keeps it at least as long as a client is attached to it.
+    pub async fn attach(
+        self: &Arc<Self>,
+        request: ReopenSessionParams,
+    ) -> Result<(SessionView, Attachment), HostError> {
+        let host = Arc::clone(self);
+        self.detached(async move { host.attach_here(request).await }).await
+    }
+
     /// Begins a session with a fleet, and keeps it for as long as `keep` says. A session whose fleet cannot start is
     /// removed.
     pub async fn begin_fleet(
@@ -269,6 +279,18 @@ impl SessionHost {
         let view = session.call::<calls::SessionGet>(&Nothing {}, ANSWER_TIMEOUT).await;
         held.keep(keep).await;
         Ok(view?)
+    }
+
+    async fn attach_here(
+        &self,
+        ReopenSessionParams { session, options }: ReopenSessionParams,
+    ) -> Result<(SessionView, Attachment), HostError> {
+        let request = OpenRequest { options, ..OpenRequest::new(SessionStart::Resume(session)) };
+        let OpenedSession { held, keep } = self.open_at_work(request, KeepMode::UntilQuiet).await?;
+        let attachment = held.attach();
+        let view = self.handle(session).call::<calls::SessionGet>(&Nothing {}, ANSWER_TIMEOUT).await;
+        held.keep(keep).await;
+        Ok((view?, attachment))
     }
 
     async fn begin_fleet_here(&self, request: BeginFleetParams, keep: KeepMode) -> Result<SessionView, HostError> {

@@ -273,11 +273,12 @@ mod tests {
 
     /// Work that an SDK's client reports to a session over its own connection, and the control of the session host,
     /// which has its own socket.
-    const NOT_OVER_HTTP: [Method; 6] = [
+    const NOT_OVER_HTTP: [Method; 7] = [
         Method::TasksRegister,
         Method::TasksReport,
         Method::TasksOrphan,
         Method::HostGet,
+        Method::HostAttach,
         Method::HostStop,
         Method::HostHandOver,
     ];

@@ -19,6 +19,15 @@ use CommandApi::{Local, Methods};
 /// Every command that does something, by its path.
 const COMMANDS: &[(&str, CommandApi)] = &[
     ("", Methods(&["sessions.begin", "sessions.resume", "sessions.fork", "session.send", "session.wait"])),
+    ("agents", Methods(&["sessions.list", "session.get", "tasks.list", "asks.list", "events.list", "host.get"])),
+    ("agents list", Methods(&["sessions.list", "session.get", "tasks.list", "asks.list", "events.list", "host.get"])),
+    ("agents start", Methods(&["sessions.begin", "sessions.resume", "sessions.fork"])),
+    ("agents attach", Methods(&["host.attach", "events.subscribe", "session.send", "asks.decide", "permission.set"])),
+    ("agents logs", Methods(&["events.list", "events.subscribe"])),
+    ("agents send", Methods(&["session.command", "sessions.resume"])),
+    ("agents stop", Methods(&["session.command"])),
+    ("agents resume", Methods(&["sessions.resume"])),
+    ("agents rm", Methods(&["sessions.remove"])),
     ("sessions", Methods(&["sessions.list"])),
     ("sessions list", Methods(&["sessions.list"])),
     ("sessions show", Methods(&["sessions.find", "session.get", "tasks.list", "plan.read"])),

@@ -1,5 +1,16 @@
 //! Usage examples shown in the help of each command.
 
+const AGENTS: &str = "\
+Examples:
+  bosun agents start \"fix the failing test\" --permission-mode accept-edits
+  bosun agents                               what needs you, what works, and what is done
+  bosun agents attach 0198                   its conversation; Ctrl-D leaves, and it continues
+  bosun agents send 0198 \"leave out the slow tests\"
+  bosun agents logs 0198 --follow            what it does, without a conversation
+  bosun agents stop 0198
+
+An ID is the beginning of the session's id.";
+
 const APPROVALS: &str = "\
 Examples:
   bosun approvals                            pending calls and questions of every session
@@ -74,6 +85,21 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "sessions interrupt" => "Example:\n  bosun sessions interrupt 0198",
         "sessions stop" => "Example:\n  bosun sessions stop 0198",
         "sessions watch" => "Example:\n  bosun sessions watch 0198 --after 40",
+        "agents" => AGENTS,
+        "agents list" => "Example:\n  bosun agents list --here --json",
+        "agents start" => {
+            "Examples:\n  bosun agents start \"fix the failing test\" --permission-mode accept-edits\n  \
+             bosun agents start \"and the docs\" --resume 0198\n  \
+             git diff | bosun agents start -"
+        }
+        "agents attach" => {
+            "Examples:\n  bosun agents attach            the session that needs you\n  bosun agents attach 0198"
+        }
+        "agents logs" => "Example:\n  bosun agents logs 0198 --follow --tree",
+        "agents send" => "Example:\n  bosun agents send 0198 \"use the other parser\" --when interrupt",
+        "agents stop" => "Example:\n  bosun agents stop 0198",
+        "agents resume" => "Example:\n  bosun agents resume 0198",
+        "agents rm" => "Example:\n  bosun agents rm 0198 0199",
         "tasks" => TASKS,
         "tasks list" => "Example:\n  bosun tasks list --all --state running",
         "tasks show" => "Example:\n  bosun tasks show tests",

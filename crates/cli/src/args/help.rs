@@ -47,6 +47,7 @@ fn extend_help(command: Command) -> Command {
             arg.help_heading(heading)
         }
     });
+    let grouped = grouped.mut_subcommand("agents", |agents| agents.mut_subcommand("start", adapt_help_to_background));
     let adapted = grouped.mut_subcommand("fleet", |fleet| {
         let fleet = adapt_help_to_fleet(fleet);
         fleet.mut_subcommand("run", adapt_help_to_fleet).mut_subcommand("resume", adapt_help_to_fleet)
@@ -68,6 +69,18 @@ fn adapt_help_to_fleet(command: Command) -> Command {
             "prompt" | "image" | "detach" | "fork" | "background_wait" | "plan" | "plan_exit" | "autopilot"
             | "max_continues" => arg.hide(true),
             "agent" => arg.help("The agent for todos that do not name one (general-purpose)").help_heading(heading),
+            _other if heading == "Other" => arg,
+            _other => arg.help_heading(heading),
+        }
+    })
+}
+
+/// Hides flags that a session in the background does not have, or that every one has.
+fn adapt_help_to_background(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let heading = heading(arg.get_id().as_str());
+        match arg.get_id().as_str() {
+            "prompt" | "image" | "detach" | "share" | "background_wait" | "park_wait" => arg.hide(true),
             _other if heading == "Other" => arg,
             _other => arg.help_heading(heading),
         }

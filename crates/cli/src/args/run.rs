@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
     pub(crate) fork: bool,
     /// Runs in the background: prints the session's id and returns; calls that need permission wait for
     /// `bosun approvals`
-    #[arg(long, conflicts_with_all = ["image", "share", "background_wait"])]
+    #[arg(long, visible_alias = "bg", conflicts_with_all = ["image", "share", "background_wait"])]
     pub(crate) detach: bool,
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]

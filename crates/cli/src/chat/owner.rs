@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use protocol::{PermissionMode, SessionId};
 use runtime::SessionStart;
 use runtime::slash::SlashRegistry;
-use tui::chat::{AllowRules, ConversationOwner, OpenConversation, SessionChoice};
+use tui::chat::{AllowRules, ConversationOwner, OpenConversation, SessionChoice, SessionLink};
 
 use super::prepared_chat::{PreparedChat, ensure_not_running};
 use crate::approvals;
@@ -74,6 +74,7 @@ impl ConversationOwner for ChatOwner<'_> {
             session_mode: session.handle().view()?.mode,
             session: session.handle().clone(),
             root: session.root(),
+            link: SessionLink::Owned,
             first_seq: session.first_seq(),
             notices: session.notices().iter().map(notice).collect(),
             slash_commands: Box::new(RegistrySlashCommands(slashes)),

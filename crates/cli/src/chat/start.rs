@@ -1,5 +1,7 @@
 //! Starts conversations.
 
+use client::SessionHandle;
+use runtime::SessionStart;
 use tui::chat::{Conversation, ConversationEnd, ConversationOwner, InputHistory};
 
 use super::model_setup::{self, ModelSetupOutcome};
@@ -8,8 +10,9 @@ use super::prepared_chat::PreparedChat;
 use crate::args::{DemoArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::serve::{HostedWork, begin};
 use crate::setup::Setup;
-use crate::{demo, log, run};
+use crate::{current_session, demo, log, run};
 
 /// Runs conversations until the user leaves. An `opening` is sent first, as if typed.
 pub(crate) async fn run_chat(args: RunArgs, opening: Option<String>) -> Result<CommandExit, CliError> {
@@ -35,7 +38,19 @@ pub(crate) async fn run_chat(args: RunArgs, opening: Option<String>) -> Result<C
     let conversation = Conversation::open(&owner, setup.terminal_settings(), history)?;
     Ok(match conversation.run(running, opened, opening).await? {
         ConversationEnd::Left => CommandExit::Success,
+        ConversationEnd::Background => continue_in_background(&setup, &args).await?,
         ConversationEnd::Stopped => CommandExit::Cancelled,
         ConversationEnd::Failed => CommandExit::Failed,
     })
+}
+
+/// Hands the session that was just left to the session host. One in which nothing was said is gone.
+async fn continue_in_background(setup: &Setup, args: &RunArgs) -> Result<CommandExit, CliError> {
+    let left = current_session::get().filter(|id| SessionHandle::new(&setup.home, *id).view().is_ok());
+    if let Some(id) = left {
+        let start = SessionStart::Resume(id);
+        let options = run::portable_options(setup, args.session_options(), args, start)?.without_stored();
+        begin(&setup.home, HostedWork::Session(start, &options)).await?;
+    }
+    Ok(CommandExit::Success)
 }

@@ -57,13 +57,13 @@ fn report(args: &RunArgs, view: &SessionView) -> CommandExit {
         OutputFormat::Text | OutputFormat::Jsonl => print::output(id),
     }
     if args.shows_progress() {
-        print::note(format_args!("it runs in the background; follow it with: bosun tasks tail root --session {id}"));
+        print::note(format_args!("it runs in the background; follow it with: bosun agents attach {id}"));
     }
     CommandExit::Success
 }
 
 /// The options of a session that another process opens, in another folder and environment than this one.
-fn portable_options(
+pub(crate) fn portable_options(
     setup: &Setup,
     options: SessionOptions,
     args: &RunArgs,

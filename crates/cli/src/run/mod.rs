@@ -32,7 +32,7 @@ use crate::share::ShareFile;
 use crate::{chat, fleet, sessions, setup, suggestions};
 
 use background::BackgroundWait;
-pub(crate) use detach::{run_detached_fleet, with_absolute_paths};
+pub(crate) use detach::{portable_options, run_detached_fleet, with_absolute_paths};
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
 use session_driver::drive_session;
@@ -44,7 +44,10 @@ use tui::event_text::ProgressMode;
 const MAX_PROMPT_BYTES: u64 = 8 << 20;
 
 /// Runs a prompt, or starts a conversation, which may begin with an `opening` message.
-pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<CommandExit, CliError> {
+pub(crate) async fn run(mut args: RunArgs, mut opening: Option<String>) -> Result<CommandExit, CliError> {
+    if args.detach && args.prompt.is_none() {
+        args.prompt = opening.take();
+    }
     if let Some(opening) = &opening {
         require_conversation(opening, args.output_format)?;
     }
@@ -192,7 +195,8 @@ fn require_conversation(opening: &str, format: OutputFormat) -> Result<(), CliEr
     Ok(())
 }
 
-fn has_terminal() -> bool {
+/// Whether stdin and stdout are a terminal.
+pub(crate) fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 

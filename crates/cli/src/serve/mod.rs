@@ -27,7 +27,7 @@ use crate::setup::Setup;
 use claim::{HostClaim, TakeoverPolicy};
 use tui::signals::{RunSignal, SignalListener};
 
-pub(crate) use on_demand::{HostedWork, begin, connect_or_start};
+pub(crate) use on_demand::{HostedWork, attach, begin, connect_or_start};
 pub(crate) use token::{ServerToken, load_or_create};
 
 /// The session host of a home, if one runs.

@@ -8,8 +8,8 @@ use std::path::Path;
 use client::HostClient;
 use host::Home;
 use host::sibling::{ResidentProcess, act_as_user};
-use protocol::SessionOptions;
 use protocol::api::{BeginFleetParams, HostView, RefusalKind, ReopenSessionParams, SessionView, calls};
+use protocol::{SessionId, SessionOptions};
 use rpc::CallError;
 use runtime::SessionStart;
 
@@ -44,14 +44,26 @@ pub(crate) enum HostedWork<'a> {
     Session(SessionStart, &'a SessionOptions),
     /// A session with a fleet.
     Fleet(&'a BeginFleetParams),
+    /// A session that is kept for as long as the connection to the host exists.
+    Attached(SessionId),
 }
 
 /// Begins work in the session host, which is started if there is none.
 pub(crate) async fn begin(home: &Home, work: HostedWork<'_>) -> Result<SessionView, CliError> {
+    call_running_host(home, work).await.map(|(_client, view)| view)
+}
+
+/// Has the session host keep a session, which it resumes, for as long as the returned connection exists.
+pub(crate) async fn attach(home: &Home, session: SessionId) -> Result<(HostClient, SessionView), CliError> {
+    call_running_host(home, HostedWork::Attached(session)).await
+}
+
+/// Calls the session host, which is started if there is none.
+async fn call_running_host(home: &Home, work: HostedWork<'_>) -> Result<(HostClient, SessionView), CliError> {
     for _ in 0..START_TRIES {
         let (client, _host) = connect_or_start(home).await?;
         match call_host(&client, work).await {
-            Ok(view) => return Ok(view),
+            Ok(view) => return Ok((client, view)),
             // It ends because it had nothing to do; the next one has.
             Err(CallError::Refused(refused)) if refused.refusal_kind() == Some(RefusalKind::Closed) => {}
             Err(CallError::Refused(refused)) => return Err(refused.into()),
@@ -75,6 +87,7 @@ async fn call_host(client: &HostClient, work: HostedWork<'_>) -> Result<SessionV
             client.call::<calls::SessionsFork>(&reopened(id, options)).await
         }
         HostedWork::Fleet(fleet) => client.call::<calls::FleetsBegin>(fleet).await,
+        HostedWork::Attached(id) => client.call::<calls::HostAttach>(&reopened(id, &SessionOptions::default())).await,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::exit::CommandExit;
 use crate::fleet;
 
 /// A command that sends a message.
-pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {
+pub(crate) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {
     if text.trim().is_empty() {
         return Err(CliError::usage("the message is empty"));
     }
@@ -25,7 +25,7 @@ pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionC
 }
 
 /// Delivers a command to the process that runs the session; without one, a message waits for the next process.
-pub(super) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
+pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
     match give_command(home, id, &command).await? {
         DeliveredCommand::Applied => print::note("delivered"),
         DeliveredCommand::Queued => {

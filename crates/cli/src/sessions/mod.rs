@@ -21,7 +21,7 @@ use crate::fleet;
 use crate::run::find_session;
 use crate::setup::Setup;
 
-pub(crate) use commands::{DeliveredCommand, give_command};
+pub(crate) use commands::{DeliveredCommand, give_command, message_command, send_command};
 
 pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read_only()?.home;
@@ -53,7 +53,8 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
     }
 }
 
-fn remove_all(home: &Home, prefixes: &[String]) -> Result<CommandExit, CliError> {
+/// Removes the sessions whose ids begin with these texts.
+pub(crate) fn remove_all(home: &Home, prefixes: &[String]) -> Result<CommandExit, CliError> {
     let ids: BTreeSet<SessionId> =
         prefixes.iter().map(|prefix| find_session(home, prefix)).collect::<Result<_, _>>()?;
     for id in ids {

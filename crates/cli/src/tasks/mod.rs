@@ -14,6 +14,7 @@ use serde::Serialize;
 use tui::print;
 
 use self::selection::SelectedTask;
+pub(crate) use self::tail::{LogOptions, print_root_log};
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;

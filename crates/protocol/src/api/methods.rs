@@ -295,6 +295,8 @@ methods! {
             "Experimental: begins a session with a fleet, for a prompt or from a plan.";
         HostGet, "host.get", Any, Host, Nothing => HostView,
             "The session host: its process and the sessions that it keeps.";
+        HostAttach, "host.attach", Any, Host, ReopenSessionParams => SessionView,
+            "Has the session host keep a session for as long as the caller stays connected; interrupted work is resumed.";
         HostStop, "host.stop", Any, Host, Nothing => Nothing,
             "Ends the session host; the sessions that it kept can be resumed.";
         HostHandOver, "host.handOver", Any, Host, Nothing => HandOver,

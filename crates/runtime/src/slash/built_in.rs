@@ -50,7 +50,7 @@ const fn terminal(name: &'static str, hint: &'static str, about: &'static str, c
 }
 
 /// All built-in commands, in the order in which they are listed.
-pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
+pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 25] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
         "fleet",
@@ -98,6 +98,7 @@ pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
     terminal("show", "[N]", "shows the last call in full, or the one N calls ago (Ctrl-O)", TerminalCommand::Show),
     terminal("resume", "[ID]", "lists the sessions of this folder, or resumes one", TerminalCommand::Resume),
     terminal("new", "", "starts a new session", TerminalCommand::New),
+    terminal("background", "", "leaves; the session continues in the background", TerminalCommand::Background),
     terminal("keys", "", "lists the keyboard shortcuts", TerminalCommand::Keys),
     terminal("exit", "", "leaves Bosun (Ctrl-D)", TerminalCommand::Exit),
 ];
@@ -106,5 +107,5 @@ pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
 pub(super) const RESERVED_NAMES: [&str; 3] = ["every", "after", "subconscious"];
 
 /// Alternative names of commands.
-pub(super) const ALIASES: [(&str, &str); 5] =
-    [("quit", "exit"), ("last", "show"), ("clear", "new"), ("?", "help"), ("usage", "cost")];
+pub(super) const ALIASES: [(&str, &str); 6] =
+    [("bg", "background"), ("quit", "exit"), ("last", "show"), ("clear", "new"), ("?", "help"), ("usage", "cost")];

@@ -63,7 +63,7 @@ impl HostControl {
 }
 
 impl RequestHandler for HostControl {
-    fn call(&self, method: Method, params: Value, _client: ClientHandle) -> ResponseFuture<'_> {
+    fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
             match method {
                 Method::SessionsBegin => {
@@ -81,6 +81,14 @@ impl RequestHandler for HostControl {
                 Method::FleetsBegin => {
                     let begun = self.sessions.begin_fleet(read_params(params)?, KeepMode::UntilQuiet).await;
                     json_of(begun.map_err(refusal)?)
+                }
+                Method::HostAttach => {
+                    let (view, attachment) = self.sessions.attach(read_params(params)?).await.map_err(refusal)?;
+                    client.attach(async move {
+                        let _attachment = attachment;
+                        std::future::pending().await
+                    });
+                    json_of(view)
                 }
                 Method::HostGet => json_of(self.view()),
                 Method::HostStop => {

@@ -20,6 +20,8 @@ pub struct Conversation<'a, O> {
 pub enum ConversationEnd {
     /// The user left.
     Left,
+    /// The user left, and the session is to continue in the background.
+    Background,
     /// The user stopped it, or the terminal was closed.
     Stopped,
     /// The session ended or paused by itself.

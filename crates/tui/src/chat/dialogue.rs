@@ -10,7 +10,7 @@ use super::ask_queue::AskQueue;
 use super::conversation::ConversationEnd;
 use super::editor::EditorAction;
 use super::feed::ChatFeed;
-use super::open_conversation::OpenConversation;
+use super::open_conversation::{OpenConversation, SessionLink};
 use super::owner::{ConversationError, ConversationOwner, SlashInput};
 use super::session_call::{CallFailure, call_session};
 use super::terminal::{ChatTerminal, TerminalEvent};
@@ -174,8 +174,11 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
         Ok(None)
     }
 
-    /// Leaves, unless background work runs and the user has not been warned yet; then shows a warning.
+    /// Leaves, unless that would interrupt background work and the user has not been warned yet; then shows a warning.
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
+        if self.chat.link == SessionLink::Attached {
+            return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left)));
+        }
         let BackgroundNames { agents, commands } = BackgroundNames::read(&self.chat.session)?;
         let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
         let has_fleet = self.has_fleet();
@@ -204,8 +207,8 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
         Ok(None)
     }
 
-    /// Stops the turn or clears the line; a second interrupt within two seconds leaves, and during a turn also cancels
-    /// all agents.
+    /// Stops the turn or clears the line; a second interrupt within two seconds leaves, and during a turn of a session
+    /// that this process runs also cancels all agents.
     async fn interrupt(&mut self) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         let target = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
         let previous = self.last_interrupt.replace((Instant::now(), target));
@@ -214,6 +217,9 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
         });
         let previous = previous.map(|(_, target)| target);
         match (previous, target) {
+            (Some(_), _) if self.chat.link == SessionLink::Attached => {
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left)));
+            }
             (Some(InterruptTarget::Turn), _) | (Some(_), InterruptTarget::Turn) => {
                 let stopped = self.call::<calls::SessionStop>(&Nothing {}).await;
                 self.check_accepted(stopped)?;
@@ -228,7 +234,10 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
             (None, InterruptTarget::Turn) => {
                 let stopped = self.call::<calls::SessionInterrupt>(&Nothing {}).await;
                 self.check_accepted(stopped)?;
-                self.hint = Some("stopping; Ctrl-C again leaves and cancels all agents");
+                self.hint = Some(match self.chat.link {
+                    SessionLink::Owned => "stopping; Ctrl-C again leaves and cancels all agents",
+                    SessionLink::Attached => "stopping; Ctrl-C again leaves",
+                });
             }
             (None, InterruptTarget::Line | InterruptTarget::BackgroundWork) => {
                 self.terminal.editor.replace("");

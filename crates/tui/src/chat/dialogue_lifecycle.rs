@@ -8,9 +8,10 @@ use protocol::api::TasksParams;
 
 use super::ask_queue::AskQueue;
 use super::call_history::CallHistory;
+use super::conversation::ConversationEnd;
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::feed::ChatFeed;
-use super::open_conversation::{self, OpenConversation};
+use super::open_conversation::{self, OpenConversation, SessionLink};
 use super::owner::{ConversationError, ConversationOwner};
 use super::terminal::ChatTerminal;
 use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
@@ -46,12 +47,16 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
         let tasks = session.tasks(&TasksParams::all_tasks())?.tasks;
         tasks.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
         feed.add_earlier_fleet(FleetBoard::read_until(session, opened.first_seq)?);
+        if opened.link == SessionLink::Attached {
+            feed.set_earlier_until(session.view()?.events);
+        }
         let events = session.follow(opened.first_seq, FollowOptions::default());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
         let mut dialogue =
             Dialogue { owner, terminal, chat: opened, feed, asks, events, last_interrupt: interrupted, hint, draw_at };
         dialogue.show(open_conversation::welcome_rows(&dialogue.chat, dialogue.columns()));
-        if !is_same_session {
+        // An attached conversation shows everything from its beginning.
+        if !is_same_session && dialogue.chat.first_seq > 0 {
             dialogue.restore_conversation()?;
             dialogue.show_unfinished_fleet();
         }
@@ -91,8 +96,10 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
     pub(super) fn begin_leaving(mut self) -> Result<LeavingDialogue, ConversationError> {
         let unfinished = self.feed.finish_text(self.columns());
         self.show(unfinished);
-        let is_empty = self.chat.session.view()?.title.is_empty();
-        Ok(LeavingDialogue { session: self.chat.session, is_empty, calls: self.feed.into_calls() })
+        let link = self.chat.link;
+        let is_quiet = self.events.status().is_some_and(|status| status.quiet);
+        let is_empty = link == SessionLink::Owned && self.chat.session.view()?.title.is_empty();
+        Ok(LeavingDialogue { session: self.chat.session, link, is_quiet, is_empty, calls: self.feed.into_calls() })
     }
 }
 
@@ -100,7 +107,10 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
 #[derive(Debug)]
 pub(super) struct LeavingDialogue {
     session: SessionHandle,
-    /// Whether nothing was said.
+    link: SessionLink,
+    /// Whether nothing runs.
+    is_quiet: bool,
+    /// Whether nothing was said, and the session is removed.
     is_empty: bool,
     calls: CallHistory,
 }
@@ -113,7 +123,7 @@ impl LeavingDialogue {
         owner: &O,
         end: &DialogueEnd<O::Prepared>,
     ) -> Result<PreviousDialogue, StoreError> {
-        let LeavingDialogue { session, is_empty, calls } = self;
+        let LeavingDialogue { session, link, is_quiet, is_empty, calls } = self;
         let (columns, id) = (terminal.screen.columns(), session.id());
         match end {
             DialogueEnd::Switch(next) if owner.resumed_session(next) == Some(id) => {
@@ -125,7 +135,15 @@ impl LeavingDialogue {
                 let usage = SessionUsageSummary::new(totals.session, totals.spendings);
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
-                let resume = format!("resume with: {}", fleet_notes::resume_command(session.home(), id));
+                let resume = match (link, end) {
+                    (SessionLink::Attached, _) | (_, DialogueEnd::Leave(ConversationEnd::Background)) => {
+                        let continues = if is_quiet { "" } else { "it continues in the background; " };
+                        format!("{continues}come back with: bosun agents attach {id}")
+                    }
+                    (SessionLink::Owned, _) => {
+                        format!("resume with: {}", fleet_notes::resume_command(session.home(), id))
+                    }
+                };
                 let rows = usage.summary_line().into_iter().chain([resume]);
                 terminal.screen.show([StyledRow::new()].into_iter().chain(rows.flat_map(dim)));
                 if let DialogueEnd::Switch(_) = end {

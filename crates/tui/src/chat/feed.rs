@@ -37,6 +37,8 @@ pub(super) struct ChatFeed {
     /// Describes the session's fleet.
     fleet: FleetLines,
     hidden: HiddenTasks,
+    /// Events up to this number happened before the conversation was attached.
+    earlier_until: u64,
     /// Messages sent from here.
     own_mail: BTreeSet<MailId>,
     /// Reported pairs of a requested model and another one that answered.
@@ -69,11 +71,17 @@ impl ChatFeed {
             agents: BTreeSet::new(),
             fleet: FleetLines::default(),
             hidden: HiddenTasks::default(),
+            earlier_until: 0,
             own_mail: BTreeSet::new(),
             reported_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
             root_wait: None,
         }
+    }
+
+    /// Sets the last event that happened before the conversation was attached.
+    pub(super) fn set_earlier_until(&mut self, seq: u64) {
+        self.earlier_until = seq;
     }
 
     /// Records a message sent from here.
@@ -175,7 +183,12 @@ impl ChatFeed {
                 if task == self.root {
                     self.track_wait(event, now);
                 }
-                let rows = self.event_rows(task, event, now, columns);
+                let rows = match event {
+                    Event::MailAdmitted { mail, from: Principal::User, body, .. } if task == self.root => {
+                        self.message_rows(*mail, body, envelope.seq, columns)
+                    }
+                    event => self.event_rows(task, event, now, columns),
+                };
                 self.fleet_rows(envelope, columns).into_iter().chain(rows).collect()
             }
         }
@@ -246,15 +259,6 @@ impl ChatFeed {
                 let text = format!("{} in the background: {}", self.task_name(task), outcome.as_str());
                 wrap(&[StyledSpan::plain(&text)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
             }
-            Event::MailAdmitted { mail, from: Principal::User, body, .. }
-                if task == self.root
-                    && !self.own_mail.remove(mail)
-                    && !asks_for_plan(body)
-                    && let Some(text) = body.display_text() =>
-            {
-                let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "> (from another terminal) "));
-                wrap(&[StyledSpan::plain(&escape_invisible(text))], columns, &lead)
-            }
             Event::ActivationEnded { outcome, .. } if task == self.root => {
                 let mut rows = self.end_text(task, columns);
                 rows.extend(end_rows(outcome, columns));
@@ -273,6 +277,19 @@ impl ChatFeed {
             Event::AskDecided { .. } | Event::AskOpened(_) => Vec::new(),
             other => note_rows(other, columns),
         }
+    }
+
+    /// Shows a message of the user to the root, unless it was typed here.
+    fn message_rows(&mut self, mail: MailId, body: &MailBody, seq: u64, columns: usize) -> Vec<StyledRow> {
+        let text = body.display_text().filter(|_| !self.own_mail.remove(&mail) && !asks_for_plan(body));
+        let Some(text) = text else { return Vec::new() };
+        let text = [StyledSpan::plain(&escape_invisible(text))];
+        if seq <= self.earlier_until {
+            let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "> "));
+            return std::iter::once(StyledRow::new()).chain(wrap(&text, columns, &lead)).collect();
+        }
+        let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "> (from another terminal) "));
+        wrap(&text, columns, &lead)
     }
 
     /// Shows the rest of the stored answer; the streamed text may be incomplete.

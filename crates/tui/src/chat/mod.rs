@@ -40,7 +40,7 @@ pub use ask_queue::parse_plan_decision;
 pub use call_arguments::call_lines;
 pub use conversation::{Conversation, ConversationEnd};
 pub use history::InputHistory;
-pub use open_conversation::OpenConversation;
+pub use open_conversation::{OpenConversation, SessionLink};
 pub use owner::{AllowRules, ConversationError, ConversationOwner, SessionChoice, SlashCommands, SlashInput};
 pub use prompt_surface::PromptSurface;
 pub use prompter::{Prompter, PrompterInput, PrompterResult};

@@ -23,7 +23,9 @@ pub struct OpenConversation {
     pub session: SessionHandle,
     /// Its main agent.
     pub root: TaskId,
-    /// The last event before this process opened it.
+    /// Whether this process runs it.
+    pub link: SessionLink,
+    /// The last event that is not shown again.
     pub first_seq: u64,
     /// Notices for the user about its instruction files.
     pub notices: Vec<String>,
@@ -39,6 +41,15 @@ pub struct OpenConversation {
     pub session_mode: SessionMode,
     /// How the session was left, if it is resumed.
     pub resumed: Option<String>,
+}
+
+/// How a conversation is connected to its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionLink {
+    /// This process runs the session: leaving the conversation interrupts its work.
+    Owned,
+    /// Another process runs it: leaving the conversation changes nothing.
+    Attached,
 }
 
 /// The welcome text: model, folder, mode and notices.
@@ -66,7 +77,10 @@ pub(super) fn welcome_rows(opened: &OpenConversation, columns: usize) -> Vec<Sty
             &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")),
         ));
     }
-    let hint = "/help shows what you can type; Ctrl-D leaves";
+    let hint = match opened.link {
+        SessionLink::Owned => "/help shows what you can type; Ctrl-D leaves",
+        SessionLink::Attached => "/help shows what you can type; Ctrl-D leaves, and the session continues",
+    };
     shown.extend(wrap(&[StyledSpan::new(TextRole::Dim, hint)], columns, &LinePrefix::default()));
     shown
 }

@@ -1,12 +1,12 @@
 //! Slash commands, which are for Bosun rather than the model.
 
-use protocol::MailDelivery;
-use protocol::api::{InvokeSlashResult, SendParams};
+use protocol::api::{InvokeSlashResult, PermissionParams, SendParams, calls};
+use protocol::{MailDelivery, PermissionMode};
 
 use super::ask_queue::AskDetail;
 use super::conversation::ConversationEnd;
 use super::dialogue::{Dialogue, DialogueEnd};
-use super::open_conversation;
+use super::open_conversation::{self, SessionLink};
 use super::owner::{ConversationError, ConversationOwner, SessionChoice};
 use super::slash_line::{SlashReply, run_slash_line};
 use super::terminal_command::{self, ChatCommand};
@@ -43,7 +43,7 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
         let reply = run_slash_line(&self.chat.session, &*self.chat.slash_commands, line).await?;
         match reply {
             SlashReply::Terminal(name, arguments) => match terminal_command::parse_command(name, &arguments) {
-                Ok(command) => return Ok(self.run_terminal_command(command)),
+                Ok(command) => return self.run_terminal_command(command).await,
                 Err(problem) => self.show_error(&problem),
             },
             SlashReply::Unknown(refusal) | SlashReply::Refused(refusal) => {
@@ -73,26 +73,52 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
     }
 
     /// Runs a terminal command. Errors are shown, and the dialogue continues.
-    fn run_terminal_command(&mut self, command: ChatCommand) -> Option<DialogueEnd<O::Prepared>> {
-        match command {
-            ChatCommand::Exit => return Some(DialogueEnd::Leave(ConversationEnd::Left)),
-            ChatCommand::Mode(Some(mode)) => return self.switch_session(SessionChoice::Mode(mode)),
-            ChatCommand::Resume(Some(id)) => return self.switch_session(SessionChoice::Other(id)),
-            ChatCommand::New => return self.switch_session(SessionChoice::New),
-            ChatCommand::Keys => {
+    async fn run_terminal_command(
+        &mut self,
+        command: ChatCommand,
+    ) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
+        match (command, self.chat.link) {
+            (ChatCommand::Exit, _) | (ChatCommand::Background, SessionLink::Attached) => {
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left)));
+            }
+            (ChatCommand::Background, SessionLink::Owned) => {
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Background)));
+            }
+            (ChatCommand::Mode(Some(mode)), SessionLink::Attached) => self.change_permission_mode(mode).await?,
+            (ChatCommand::Mode(Some(mode)), SessionLink::Owned) => {
+                return Ok(self.switch_session(SessionChoice::Mode(mode)));
+            }
+            (ChatCommand::Resume(Some(_)) | ChatCommand::New, SessionLink::Attached) => {
+                self.show_error("leave this session first: Ctrl-D leaves, and it continues in the background");
+            }
+            (ChatCommand::Resume(Some(id)), SessionLink::Owned) => {
+                return Ok(self.switch_session(SessionChoice::Other(id)));
+            }
+            (ChatCommand::New, SessionLink::Owned) => return Ok(self.switch_session(SessionChoice::New)),
+            (ChatCommand::Keys, _) => {
                 KEY_HELP.iter().for_each(|(keys, effect)| self.show_entry(&format!("{keys:<28} {effect}")))
             }
-            ChatCommand::Approvals => self.show_approvals(),
-            ChatCommand::Show(ago) => self.show_call(ago),
-            ChatCommand::Mode(None) => {
+            (ChatCommand::Approvals, _) => self.show_approvals(),
+            (ChatCommand::Show(ago), _) => self.show_call(ago),
+            (ChatCommand::Mode(None), _) => {
                 open_conversation::mode_lines(self.chat.permission_mode).iter().for_each(|line| self.show_note(line));
             }
-            ChatCommand::Resume(None) => match open_conversation::other_session_rows(&self.chat, self.columns()) {
+            (ChatCommand::Resume(None), _) => match open_conversation::other_session_rows(&self.chat, self.columns()) {
                 Ok(rows) => self.show(rows),
                 Err(failure) => self.show_error(&failure.to_string()),
             },
         }
-        None
+        Ok(None)
+    }
+
+    /// Changes the permission mode of a session that another process runs.
+    async fn change_permission_mode(&mut self, mode: PermissionMode) -> Result<(), ConversationError> {
+        let changed = self.call::<calls::PermissionSet>(&PermissionParams { mode }).await;
+        if self.check_accepted(changed)?.is_some() {
+            self.chat.permission_mode = mode;
+            self.show_note(&format!("the mode is {mode}: {}", open_conversation::describe_mode(mode)));
+        }
+        Ok(())
     }
 
     /// Shows all of a call.

@@ -10,6 +10,7 @@ pub(super) enum ChatCommand {
     Show(usize),
     Resume(Option<String>),
     New,
+    Background,
     Keys,
     Exit,
 }
@@ -22,6 +23,7 @@ pub(super) fn parse_command(command: TerminalCommand, arguments: &str) -> Result
         TerminalCommand::Show => parse_show(arguments),
         TerminalCommand::Resume => Ok(ChatCommand::Resume(optional_word(arguments)?)),
         TerminalCommand::New => without_arguments(arguments, ChatCommand::New),
+        TerminalCommand::Background => without_arguments(arguments, ChatCommand::Background),
         TerminalCommand::Keys => without_arguments(arguments, ChatCommand::Keys),
         TerminalCommand::Exit => without_arguments(arguments, ChatCommand::Exit),
     }

@@ -1,5 +1,6 @@
 //! The session host: the process that keeps sessions which no terminal holds.
 
+mod agents;
 mod commands;
 mod logs;
 mod takeover;
