@@ -224,6 +224,42 @@ mod tests {
         assert_eq!(describe_call("grep", r#"{"command":"x"}"#), "grep");
     }
 
+    fn work_after(events: &[serde_json::Value]) -> RecentWork {
+        let session = protocol::SessionId::new(uuid::Uuid::nil());
+        let task = TaskId::new(uuid::Uuid::nil());
+        let envelope = |(n, event): (usize, &serde_json::Value)| {
+            let mut json = serde_json::json!({ "v": 1, "seq": n + 1, "session": session, "task": task, "at": 1 });
+            json.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+            serde_json::from_value::<Envelope>(json).unwrap()
+        };
+        RecentWork::of(&events.iter().enumerate().map(envelope).collect::<Vec<_>>(), task)
+    }
+
+    #[test]
+    fn the_latest_events_say_what_an_agent_does() {
+        let cost = serde_json::json!({ "tokens": 0, "micros": 0 });
+        let begun = serde_json::json!({ "type": "turnBegun", "turn": 1, "model": "m", "reserved": cost });
+        let call = serde_json::json!({ "type": "call", "id": "c", "tool": "shell", "input": "{}" });
+        let usage = serde_json::json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
+        let answered = serde_json::json!({
+            "type": "turnAnswered", "turn": 1, "content": [call], "stop": "calls", "usage": usage, "cost": cost, "model": "m",
+        });
+        let failed = serde_json::json!({
+            "type": "turnFailed", "turn": 1, "fault": { "type": "overloaded" }, "message": "busy", "cost": cost,
+        });
+        let started = serde_json::json!({ "type": "callStarted", "call": "c" });
+        let done =
+            serde_json::json!({ "type": "callAnswered", "call": "c", "answer": { "status": "done", "text": "" } });
+        assert_eq!(work_after(&[]), RecentWork::Unknown);
+        assert_eq!(work_after(std::slice::from_ref(&begun)), RecentWork::Model);
+        assert_eq!(work_after(&[begun.clone(), failed]), RecentWork::Retry("busy".into()));
+        let RecentWork::Calls(calls) = work_after(&[begun.clone(), answered.clone(), started.clone()]) else {
+            panic!("a call runs")
+        };
+        assert_eq!(calls.iter().map(|call| call.tool.as_str()).collect::<Vec<_>>(), ["shell"]);
+        assert_eq!(work_after(&[begun, answered, started, done]), RecentWork::Calls(Vec::new()));
+    }
+
     #[test]
     fn an_outcome_decides_the_state_of_a_session_at_rest() {
         assert_eq!(of_outcome(Some(&TaskOutcome::Completed)).state, AgentState::Done);
