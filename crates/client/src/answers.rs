@@ -90,6 +90,10 @@ impl StoredSession {
             | SessionMethod::SessionMcpReconnect
             | SessionMethod::SessionMcpSetServers
             | SessionMethod::AgentsStart
+            | SessionMethod::ShellRun
+            | SessionMethod::SkillsList
+            | SessionMethod::SkillsToggle
+            | SessionMethod::SkillsReload
             | SessionMethod::TasksStop
             | SessionMethod::TasksPromote
             | SessionMethod::TasksForget

@@ -191,6 +191,7 @@ fn project_programs(top: &Path, home: &Path) -> ProjectPrograms {
         trust: TrustStatus::Trusted,
         scopes: &[SettingsFileScope::Project],
         plugins: &[],
+        skill_dirs: &[],
         inline: &[],
         remote: RemoteDefinitions::default(),
         hooks_forbidden_by: None,

@@ -3,11 +3,13 @@
 use protocol::{HookDialect, HookEvent};
 
 /// Each event with its names: first Copilot's, which is also Bosun's, then Claude's.
-const EVENTS: [(HookEvent, &str, &str); 17] = [
+const EVENTS: [(HookEvent, &str, &str); 19] = [
     (HookEvent::SessionStart, "sessionStart", "SessionStart"),
     (HookEvent::SessionEnd, "sessionEnd", "SessionEnd"),
     (HookEvent::UserPromptSubmitted, "userPromptSubmitted", "UserPromptSubmit"),
+    (HookEvent::UserPromptTransformed, "userPromptTransformed", "UserPromptTransformed"),
     (HookEvent::PreToolUse, "preToolUse", "PreToolUse"),
+    (HookEvent::PreMcpToolCall, "preMcpToolCall", "PreMcpToolCall"),
     (HookEvent::PostToolUse, "postToolUse", "PostToolUse"),
     (HookEvent::PostToolUseFailure, "postToolUseFailure", "PostToolUseFailure"),
     (HookEvent::PermissionRequest, "permissionRequest", "PermissionRequest"),
@@ -24,9 +26,7 @@ const EVENTS: [(HookEvent, &str, &str); 17] = [
 ];
 
 /// Events of Copilot or Claude that Bosun does not support.
-const UNSUPPORTED_EVENTS: [&str; 21] = [
-    "preMcpToolCall",
-    "userPromptTransformed",
+const UNSUPPORTED_EVENTS: [&str; 19] = [
     "postResult",
     "prePRDescription",
     "PostToolBatch",
@@ -58,7 +58,9 @@ pub fn is_supported_event(event: HookEvent) -> bool {
         HookEvent::SessionStart
         | HookEvent::SessionEnd
         | HookEvent::UserPromptSubmitted
+        | HookEvent::UserPromptTransformed
         | HookEvent::PreToolUse
+        | HookEvent::PreMcpToolCall
         | HookEvent::PostToolUse
         | HookEvent::PostToolUseFailure
         | HookEvent::PermissionRequest
@@ -147,6 +149,7 @@ pub(crate) fn event_name(event: HookEvent, dialect: HookDialect) -> &'static str
 pub(crate) fn matcher_subject(event: HookEvent) -> Option<&'static str> {
     match event {
         HookEvent::PreToolUse
+        | HookEvent::PreMcpToolCall
         | HookEvent::PostToolUse
         | HookEvent::PostToolUseFailure
         | HookEvent::PermissionRequest
@@ -156,6 +159,7 @@ pub(crate) fn matcher_subject(event: HookEvent) -> Option<&'static str> {
         HookEvent::SessionEnd => Some("reason"),
         HookEvent::PreCompact => Some("trigger"),
         HookEvent::UserPromptSubmitted
+        | HookEvent::UserPromptTransformed
         | HookEvent::AgentStop
         | HookEvent::Notification
         | HookEvent::ErrorOccurred

@@ -5,6 +5,8 @@ use protocol::{
     Timestamp,
 };
 
+use serde_json::Value;
+
 use crate::tool_names;
 
 /// An event with its data.
@@ -22,6 +24,15 @@ pub enum HookEventData {
         /// The prompt.
         prompt: String,
     },
+    /// The user's prompt is about to be stored as the root's model will read it.
+    TransformedPrompt {
+        /// The prompt as the user sees it.
+        prompt: String,
+        /// The prompt as the model will read it.
+        transformed: String,
+    },
+    /// A call of an MCP server's tool is about to be sent to the server.
+    PreMcp(McpToolUse),
     /// The policy is about to decide on a tool call.
     PreTool(ToolUse),
     /// A tool call ran.
@@ -127,6 +138,21 @@ pub struct ToolUse {
     pub input: String,
 }
 
+/// A call of an MCP server's tool, as the server gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpToolUse {
+    /// The call.
+    pub id: CallId,
+    /// The tool, as models know it.
+    pub tool: String,
+    /// The server.
+    pub server: String,
+    /// The tool, as the server knows it.
+    pub server_tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
 /// The names of an agent for matchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookAgent<'a> {
@@ -178,7 +204,9 @@ impl HookEventData {
             HookEventData::SessionStart(_) => HookEvent::SessionStart,
             HookEventData::SessionEnd { .. } => HookEvent::SessionEnd,
             HookEventData::Prompt { .. } => HookEvent::UserPromptSubmitted,
+            HookEventData::TransformedPrompt { .. } => HookEvent::UserPromptTransformed,
             HookEventData::PreTool(_) => HookEvent::PreToolUse,
+            HookEventData::PreMcp(_) => HookEvent::PreMcpToolCall,
             HookEventData::PostTool { .. } => HookEvent::PostToolUse,
             HookEventData::ToolFailed { .. } => HookEvent::PostToolUseFailure,
             HookEventData::PermissionRequest { .. } => HookEvent::PermissionRequest,
@@ -201,11 +229,15 @@ impl HookEventData {
             | HookEventData::ToolFailed { call, .. }
             | HookEventData::PermissionRequest { call, .. }
             | HookEventData::PermissionDenied { call, .. } => tool_names::all_names(&call.tool),
+            HookEventData::PreMcp(call) => tool_names::all_names(&call.tool),
             HookEventData::AgentStart | HookEventData::AgentStop { .. } => vec![agent.definition, agent.name],
             HookEventData::SessionStart(origin) => origin.source_names(),
             HookEventData::SessionEnd { reason } => vec![reason],
             HookEventData::Compact(cause) => vec![cause.trigger()],
-            HookEventData::Item { .. } | HookEventData::Prompt { .. } | HookEventData::Error { .. } => Vec::new(),
+            HookEventData::Item { .. }
+            | HookEventData::Prompt { .. }
+            | HookEventData::TransformedPrompt { .. }
+            | HookEventData::Error { .. } => Vec::new(),
         }
     }
 
@@ -220,6 +252,8 @@ impl HookEventData {
             HookEventData::SessionStart(_)
             | HookEventData::SessionEnd { .. }
             | HookEventData::Prompt { .. }
+            | HookEventData::TransformedPrompt { .. }
+            | HookEventData::PreMcp(_)
             | HookEventData::AgentStart
             | HookEventData::AgentStop { .. }
             | HookEventData::Item { .. }

@@ -21,10 +21,10 @@ pub mod tool_names;
 mod verdict;
 
 pub use event::{event_by_name, is_supported_event};
-pub use event_data::{HookAgent, HookContext, HookEventData, HookItem, ItemStep, SessionOrigin, ToolUse};
+pub use event_data::{HookAgent, HookContext, HookEventData, HookItem, ItemStep, McpToolUse, SessionOrigin, ToolUse};
 pub use hook::{Hook, HookSet};
 pub use problem::{HookProblem, TextPosition};
 pub use program::program_digest;
 pub use read::{HookFileLocation, disables_all, read, read_value};
 pub use run::{ClientHookCaller, HookRunner, HookRunnerConfig};
-pub use verdict::{HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};
+pub use verdict::{HookVerdict, McpRequestMeta, RuleUpdate, RuleUpdateKind, Ruling};

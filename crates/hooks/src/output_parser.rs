@@ -4,7 +4,7 @@ use protocol::{HookDialect, HookEvent, RuleEffect};
 use serde_json::{Map, Value};
 
 use crate::run::HookRunError;
-use crate::{HookEventData, HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};
+use crate::{HookEventData, HookVerdict, McpRequestMeta, RuleUpdate, RuleUpdateKind, Ruling};
 use crate::{answer_scanner, tool_names};
 
 /// Maximum length of one text from a hook to an agent, in bytes.
@@ -55,6 +55,7 @@ fn parse_answer(
         updated_input: fields.updated_input(dialect, data)?,
         replacement_text: fields.replacement_text(event)?,
         halt_reason: fields.halt_reason(event)?,
+        mcp_meta: fields.mcp_meta(event)?,
         context: fields.context(event)?,
         messages: fields.text("systemMessage")?.into_iter().collect(),
         rules: fields.rule_updates(event),
@@ -161,10 +162,12 @@ impl AnswerFields<'_> {
     fn replacement_text(&self, event: HookEvent) -> Result<Option<String>, HookRunError> {
         match event {
             HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
+            HookEvent::UserPromptTransformed => self.text("modifiedTransformedPrompt"),
             HookEvent::PostToolUse => Ok(self.replacement_result()),
             HookEvent::SessionStart
             | HookEvent::SessionEnd
             | HookEvent::PreToolUse
+            | HookEvent::PreMcpToolCall
             | HookEvent::PostToolUseFailure
             | HookEvent::PermissionRequest
             | HookEvent::PermissionDenied
@@ -177,6 +180,18 @@ impl AnswerFields<'_> {
             | HookEvent::TaskCreated
             | HookEvent::TaskCompleted
             | HookEvent::TeammateIdle => Ok(None),
+        }
+    }
+
+    /// What the server gets with a call; `null` means nothing.
+    fn mcp_meta(&self, event: HookEvent) -> Result<Option<McpRequestMeta>, HookRunError> {
+        const NAME: &str = "metaToUse";
+        match self.specific.get(NAME).or_else(|| self.answer.get(NAME)) {
+            None => Ok(None),
+            Some(_) if event != HookEvent::PreMcpToolCall => Ok(None),
+            Some(Value::Null) => Ok(Some(McpRequestMeta::Omitted)),
+            Some(Value::Object(meta)) => Ok(Some(McpRequestMeta::Replaced(meta.clone()))),
+            Some(other) => Err(invalid_value(NAME, other)),
         }
     }
 
@@ -267,4 +282,40 @@ pub(crate) fn clip_text(text: &str) -> String {
 
 fn invalid_value(name: &str, value: &Value) -> HookRunError {
     HookRunError::Json(format!("`{name}` cannot be {}", protocol::clip_middle(&value.to_string(), 100)))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::CallId;
+    use serde_json::json;
+
+    use super::*;
+    use crate::McpToolUse;
+
+    #[test]
+    fn a_hook_chooses_what_a_server_gets_with_a_call() {
+        let call = HookEventData::PreMcp(McpToolUse {
+            id: CallId("c1".into()),
+            tool: "mcp__docs__find".into(),
+            server: "docs".into(),
+            server_tool: "find".into(),
+            arguments: json!({}),
+        });
+        let meta = |output: &str| {
+            parse_output(output, HookEvent::PreMcpToolCall, HookDialect::Camel, &call).map(|verdict| verdict.mcp_meta)
+        };
+        let replaced = json!({ "a": 1 }).as_object().cloned().unwrap();
+        assert_eq!(meta(r#"{"metaToUse":{"a":1}}"#).unwrap(), Some(McpRequestMeta::Replaced(replaced)));
+        assert_eq!(meta(r#"{"metaToUse":null}"#).unwrap(), Some(McpRequestMeta::Omitted));
+        assert_eq!(meta("{}").unwrap(), None);
+        assert!(meta(r#"{"metaToUse":7}"#).is_err());
+    }
+
+    #[test]
+    fn a_hook_changes_what_the_model_reads_of_a_prompt() {
+        let data = HookEventData::TransformedPrompt { prompt: "a".into(), transformed: "a".into() };
+        let output = r#"{"modifiedTransformedPrompt":"b","modifiedPrompt":"c"}"#;
+        let verdict = parse_output(output, HookEvent::UserPromptTransformed, HookDialect::Camel, &data).unwrap();
+        assert_eq!(verdict.replacement_text.as_deref(), Some("b"));
+    }
 }

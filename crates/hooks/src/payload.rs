@@ -82,6 +82,16 @@ impl PayloadFields {
             }
             HookEventData::SessionEnd { reason } => self.put("reason", "reason", reason.clone()),
             HookEventData::Prompt { prompt } => self.put("prompt", "prompt", clipped(prompt)),
+            HookEventData::TransformedPrompt { prompt, transformed } => {
+                self.put("prompt", "prompt", clipped(prompt));
+                self.put("transformedPrompt", "transformed_prompt", clipped(transformed));
+            }
+            HookEventData::PreMcp(call) => {
+                self.put("toolCallId", "tool_use_id", call.id.0.clone());
+                self.put("serverName", "server_name", call.server.clone());
+                self.put("toolName", "tool_name", call.server_tool.clone());
+                self.put("arguments", "arguments", call.arguments.clone());
+            }
             HookEventData::PostTool { answer, .. } => {
                 let camel = json!({ "resultType": "success", "textResultForLlm": clipped(answer) });
                 match self.dialect {

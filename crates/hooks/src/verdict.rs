@@ -12,6 +12,8 @@ pub struct HookVerdict {
     pub updated_input: Option<Map<String, Value>>,
     /// Replacement text of the prompt or the result.
     pub replacement_text: Option<String>,
+    /// What an MCP server gets with a call besides its arguments.
+    pub mcp_meta: Option<McpRequestMeta>,
     /// Why the agent must stop, if it must.
     pub halt_reason: Option<String>,
     /// Context for the agent.
@@ -22,6 +24,15 @@ pub struct HookVerdict {
     pub rules: Vec<RuleUpdate>,
     /// Whether a hook of the session's client allows the call. The client decides on asks, so its hook may do that, too.
     pub client_allows: bool,
+}
+
+/// What an MCP server gets with a call besides its arguments: the `_meta` of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpRequestMeta {
+    /// This, instead of what would be sent.
+    Replaced(Map<String, Value>),
+    /// Nothing.
+    Omitted,
 }
 
 /// A change of the session's rules that a hook requests.
@@ -73,6 +84,7 @@ impl HookVerdict {
             ruling,
             updated_input: input,
             replacement_text: text,
+            mcp_meta: meta,
             halt_reason: halts,
             context,
             messages,
@@ -82,6 +94,7 @@ impl HookVerdict {
         self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
         self.updated_input = input.or(self.updated_input.take());
         self.replacement_text = text.or(self.replacement_text.take());
+        self.mcp_meta = meta.or(self.mcp_meta.take());
         self.halt_reason = self.halt_reason.take().or(halts);
         self.context.extend(context);
         self.messages.extend(messages);

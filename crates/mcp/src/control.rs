@@ -7,7 +7,7 @@ use host::Guardian;
 use net::Secret;
 use protocol::api::{McpServerStatus, McpServerView, SetMcpServersResult};
 use protocol::{McpServerKind, McpServerSpec};
-use tools::{BoxFuture, McpControlError, McpServerControl, SecretSink};
+use tools::{BoxFuture, McpControlError, McpServerControl, McpTokenSource, SecretSink};
 
 use crate::phase::PhaseReport;
 use crate::servers::ServerEntry;
@@ -50,7 +50,11 @@ impl McpServerControl for McpServers {
     }
 
     fn report_secrets(&self, sink: Arc<dyn SecretSink>) {
-        self.secret_reports().report_to(sink);
+        self.session_secrets().report_to(sink);
+    }
+
+    fn use_tokens_of(&self, source: Arc<dyn McpTokenSource>) {
+        self.session_secrets().use_tokens_of(source);
     }
 
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError> {
@@ -84,7 +88,7 @@ impl McpServerControl for McpServers {
                 Err(why) => drop(result.errors.insert(key, why.clone())),
             }
             if kept.len() < MAX_SERVERS {
-                let entry = ServerEntry::new(defined, self.config(), self.secret_reports());
+                let entry = ServerEntry::new(defined, self.config(), self.session_secrets());
                 kept.push(Arc::new(entry.added_by_client()));
             }
         }

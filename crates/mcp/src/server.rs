@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tools::Tool;
+use tools::{RequestMeta, Tool};
 
 use crate::content::{self, ToolCallResult};
 use crate::elicitation::McpElicitor;
@@ -73,6 +73,8 @@ pub(crate) struct CallOptions {
     pub(crate) elicitor: Option<Arc<dyn McpElicitor>>,
     /// Gets the progress that the server reports.
     pub(crate) progress: watch::Sender<Option<McpProgress>>,
+    /// What the server gets besides the arguments.
+    pub(crate) meta: RequestMeta,
 }
 
 /// How a server answered a call.
@@ -294,9 +296,9 @@ impl McpServer {
         options: &CallOptions,
     ) -> Result<Map<String, Value>, McpError> {
         const METHOD: &str = "tools/call";
-        let mut params = self.call_params(tool, arguments, call);
+        let mut params = self.call_params(tool, arguments, call, &options.meta);
         for _round in 0..MAX_INPUT_ROUNDS {
-            let CallOptions { elicitor, progress } = options.clone();
+            let CallOptions { elicitor, progress, meta: _ } = options.clone();
             let request = ServerRequest::new(METHOD, params.clone(), self.timeouts().call);
             let result = self.link.request(ServerRequest { elicitor, progress, ..request }).await?;
             if result.get("resultType").is_none_or(|kind| kind != "input_required") {
@@ -314,16 +316,18 @@ impl McpServer {
         Err(self.link.malformed(METHOD, format!("it asked for input more than {MAX_INPUT_ROUNDS} times")))
     }
 
-    fn call_params(&self, tool: &McpToolDescription, arguments: Value, call: &CallId) -> Map<String, Value> {
-        let mut meta = Map::from_iter([("progressToken".to_owned(), Value::from(call.to_string()))]);
-        if let Some(field) = self.link.options.call_id_field {
-            meta.insert(field.into(), call.to_string().into());
+    fn call_params(
+        &self,
+        tool: &McpToolDescription,
+        arguments: Value,
+        call: &CallId,
+        wanted: &RequestMeta,
+    ) -> Map<String, Value> {
+        let mut params =
+            Map::from_iter([("name".to_owned(), Value::from(tool.name.as_str())), ("arguments".to_owned(), arguments)]);
+        if let Some(meta) = meta_of_call(wanted, call, self.link.options.call_id_field) {
+            params.insert("_meta".into(), Value::Object(meta));
         }
-        let mut params = Map::from_iter([
-            ("name".to_owned(), Value::from(tool.name.as_str())),
-            ("arguments".to_owned(), arguments),
-            ("_meta".to_owned(), Value::Object(meta)),
-        ]);
         let is_offered = self.link.options.tasks == McpTaskSupport::Offered;
         let runs_as_task = is_offered && tool.requires_task && self.capabilities.has_session_tasks;
         if runs_as_task && self.revision() == McpRevision::Session {
@@ -331,6 +335,18 @@ impl McpServer {
         }
         params
     }
+}
+
+/// What the server gets with a call besides its arguments; none if nothing is wanted.
+fn meta_of_call(wanted: &RequestMeta, call: &CallId, call_id_field: Option<&str>) -> Option<Map<String, Value>> {
+    let mut meta = match wanted {
+        RequestMeta::Standard => Map::new(),
+        RequestMeta::With(meta) => meta.clone(),
+        RequestMeta::Nothing => return None,
+    };
+    let fields = std::iter::once("progressToken").chain(call_id_field);
+    meta.extend(fields.map(|field| (field.to_owned(), call.to_string().into())));
+    Some(meta)
 }
 
 /// Begins a session with the server, in the older form of the protocol.
@@ -435,5 +451,19 @@ async fn subscribe(link: Arc<ServerLink>, capabilities: ServerCapabilities) {
             return;
         }
         tokio::time::sleep(RESUBSCRIBE_DELAY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_sent_with_what_is_wanted_and_what_the_protocol_needs() {
+        let meta = |wanted: RequestMeta| meta_of_call(&wanted, &CallId("c1".into()), Some("id")).map(Value::Object);
+        assert_eq!(meta(RequestMeta::Standard), Some(json!({ "progressToken": "c1", "id": "c1" })));
+        let given = json!({ "a": 1 }).as_object().cloned().unwrap();
+        assert_eq!(meta(RequestMeta::With(given)), Some(json!({ "a": 1, "progressToken": "c1", "id": "c1" })));
+        assert_eq!(meta(RequestMeta::Nothing), None);
     }
 }

@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tools::{
     BoxFuture, CallEnd, CallInProgress, FollowedCall, LongCallStart, MovedCall, RemoteOutcome, RemoteTaskEnd,
-    ReplaceablePrompter, RequiredPermission, SessionServices, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError,
-    ToolLimits, ToolOutput, UserPrompter,
+    ReplaceablePrompter, RequestMeta, RequiredPermission, SessionServices, Tool, ToolAccess, ToolContext,
+    ToolDescriptor, ToolError, ToolLimits, ToolOutput, UserPrompter,
 };
 
 use crate::content::ToolCallResult;
@@ -105,7 +105,8 @@ impl ConnectedTool {
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let began = Instant::now();
-        let mut call = self.begin_call(session, arguments.clone(), cx.identity.call.clone());
+        let meta = session.request_meta.meta_for(self.server.name(), &self.description.name, &arguments).await?;
+        let mut call = self.begin_call(session, arguments.clone(), cx.identity.call.clone(), meta);
         let mut moves_at = session.long_calls.background_after().map(|after| began + after.max(REPLY_TIME));
         let mut next_report = began + PROGRESS_INTERVAL;
         loop {
@@ -137,13 +138,20 @@ impl ConnectedTool {
     }
 
     /// Begins a call, which ends when this is dropped.
-    fn begin_call(&self, session: &SessionServices, arguments: Value, call: CallId) -> CallInProgress {
+    fn begin_call(
+        &self,
+        session: &SessionServices,
+        arguments: Value,
+        call: CallId,
+        meta: RequestMeta,
+    ) -> CallInProgress {
         let prompter = Arc::new(ReplaceablePrompter::new(Arc::clone(&session.user_prompter)));
         let user = Arc::clone(&prompter) as Arc<dyn UserPrompter>;
         let elicitor = SessionElicitor { prompter: user, model: Some(Arc::clone(&session.model)) };
         let sender = watch::Sender::default();
         let progress = sender.subscribe();
-        let options = CallOptions { elicitor: Some(Arc::new(elicitor) as Arc<dyn McpElicitor>), progress: sender };
+        let options =
+            CallOptions { elicitor: Some(Arc::new(elicitor) as Arc<dyn McpElicitor>), progress: sender, meta };
         let tool = self.clone();
         let end = async move {
             let reply = tool.server.call(&tool.description, arguments, &call, options).await;

@@ -15,6 +15,8 @@ use crate::{AgentRole, Explanation, PermissionRequest, RequestedAct, Rule, Verdi
 pub struct Policy {
     /// The mode, which decides calls that no rule matches.
     pub mode: PermissionMode,
+    /// Whether reading is asked too, in modes that allow it.
+    pub asks_reads: bool,
     /// Every rule. Their order does not matter.
     pub rules: Vec<Rule>,
     /// The base of relative patterns: the project's folder.

@@ -15,8 +15,12 @@ pub enum HookEvent {
     SessionEnd,
     /// The user gave the root a prompt.
     UserPromptSubmitted,
+    /// The user's prompt is about to be stored as the root's model will read it.
+    UserPromptTransformed,
     /// A tool call is about to be checked for permission.
     PreToolUse,
+    /// A call of an MCP server's tool is about to be sent to the server.
+    PreMcpToolCall,
     /// A tool call was answered.
     PostToolUse,
     /// A tool call failed.

@@ -46,6 +46,8 @@ pub struct SessionOptions {
     pub untrusted_definitions: bool,
     /// Asks about files outside the workspace, instead of refusing them.
     pub ask_outside_workspace: bool,
+    /// Asks about reading too, unless a rule or the mode allows everything.
+    pub ask_reads: bool,
     /// Maximum turns of one activation.
     pub max_turns: Option<NonZeroU32>,
     /// Maximum total cost in US dollars.
@@ -72,6 +74,10 @@ pub struct SessionOptions {
     pub agents_source: Option<String>,
     /// Folders with plugins.
     pub plugin_dirs: Vec<PathBuf>,
+    /// Folders with skills, stronger than all others.
+    pub skill_dirs: Vec<PathBuf>,
+    /// Skills that are switched off, by name.
+    pub disabled_skills: Vec<String>,
     /// MCP servers, by name.
     pub mcp_servers: BTreeMap<String, McpServerSpec>,
     /// More MCP servers, as JSON text or as the names of files, in the syntax of `--mcp-config`.
@@ -114,6 +120,7 @@ impl SessionOptions {
             setting_sources,
             untrusted_definitions,
             ask_outside_workspace,
+            ask_reads,
             timeout_seconds,
             max_agents,
             max_depth,
@@ -122,6 +129,8 @@ impl SessionOptions {
             agents,
             agents_source,
             plugin_dirs,
+            skill_dirs,
+            disabled_skills,
             mcp_servers,
             mcp_sources,
             only_these_mcp_servers,
@@ -137,6 +146,7 @@ impl SessionOptions {
             setting_sources,
             untrusted_definitions,
             ask_outside_workspace,
+            ask_reads,
             timeout_seconds,
             max_agents,
             max_depth,
@@ -145,6 +155,8 @@ impl SessionOptions {
             agents,
             agents_source,
             plugin_dirs,
+            skill_dirs,
+            disabled_skills,
             mcp_servers,
             mcp_sources,
             only_these_mcp_servers,

@@ -16,6 +16,9 @@ pub enum TaskType {
     Agent,
     /// A shell command in the background.
     Shell,
+    /// A shell command that the user runs; no model learns of it.
+    #[serde(rename = "user-shell")]
+    UserShell,
     /// A command that runs again and again until it succeeds.
     Monitor,
     /// Work that a client does itself and reports.
@@ -88,10 +91,11 @@ struct TaskTypeRules {
 
 impl TaskType {
     /// Every type.
-    pub const ALL: [TaskType; 8] = [
+    pub const ALL: [TaskType; 9] = [
         TaskType::Main,
         TaskType::Agent,
         TaskType::Shell,
+        TaskType::UserShell,
         TaskType::Monitor,
         TaskType::External,
         TaskType::Question,
@@ -151,6 +155,24 @@ impl TaskType {
                 answers_at_spawn: false,
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
+                is_hidden: false,
+                asks_user: false,
+                on_owner_loss: OwnerLoss::Lost,
+            },
+            TaskType::UserShell => &TaskTypeRules {
+                name: "user-shell",
+                label: "command",
+                form: TaskForm::Command,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: false,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_end: EndReport::Unreported,
+                keeps_session_busy: false,
                 is_hidden: false,
                 asks_user: false,
                 on_owner_loss: OwnerLoss::Lost,
@@ -364,6 +386,11 @@ impl TaskSpec {
     /// A shell command in the background, with default values.
     pub fn shell(name: impl Into<String>) -> TaskSpec {
         TaskSpec::new(TaskType::Shell, "shell", name)
+    }
+
+    /// A shell command that the user runs, with default values.
+    pub fn user_shell(name: impl Into<String>) -> TaskSpec {
+        TaskSpec::new(TaskType::UserShell, "shell", name)
     }
 
     /// A monitor that pauses this long between two runs of its command, with default values.

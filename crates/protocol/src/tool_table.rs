@@ -376,7 +376,7 @@ pub static TOOLS: [ToolEntry; 34] = [
         copilot: &[SKILL],
         claude: &["Skill"],
         announced: Some("Skill"),
-        arguments: &[argument("name", "name", "skill")],
+        arguments: &[argument("name", "skill", "skill")],
         ..plain(SKILL, ToolClass::Session, ToolGroup::Skill)
     },
     subagent(READ_AGENT),

@@ -8,10 +8,10 @@ use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, CutConversationParams,
     FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams,
-    PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams,
-    SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList,
-    StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams,
-    TodoEdit, TodoEdits, TodoIds, TodosParams,
+    PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, RunShellResult, SelectAgentParams,
+    SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult,
+    SkillsResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams,
+    TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams, ToggleSkillParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -35,6 +35,7 @@ use crate::session_wait::SessionWait;
 use crate::slash::{SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
 use crate::todos::TodoEditError;
+use crate::user_shell::{self, UserShellError};
 
 /// The longest pause that a client may request between two messages.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -99,7 +100,7 @@ impl RequestHandler for SessionApi {
                     json_of(files.map_err(|refusal| ErrorObject::refused_with(RefusalKind::Invalid, refusal))?)
                 }
                 SessionMethod::CommandsList => {
-                    json_of(SlashList { commands: SlashRegistry::of(&self.context.catalog.definitions).views() })
+                    json_of(SlashList { commands: SlashRegistry::of_session(&self.context.catalog).views() })
                 }
                 SessionMethod::CommandsInvoke => {
                     let InvokeSlashParams { name, input } = read_params(params)?;
@@ -165,6 +166,22 @@ impl RequestHandler for SessionApi {
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|error| refused(&error))? })
+                }
+                SessionMethod::SkillsList => json_of(SkillsResult { skills: self.context.catalog.skills.views() }),
+                SessionMethod::SkillsToggle => {
+                    let ToggleSkillParams { name, enabled } = read_params(params)?;
+                    self.context.catalog.skills.set_enabled(&name, enabled).map_err(|error| refused(&error))?;
+                    self.context.catalog.forget_prepared_agents();
+                    Ok(json!({}))
+                }
+                SessionMethod::SkillsReload => {
+                    let problems = self.context.catalog.skills.reload().await.map_err(|error| refused(&error))?;
+                    self.context.catalog.forget_prepared_agents();
+                    json_of(problems)
+                }
+                SessionMethod::ShellRun => {
+                    let task = user_shell::run(&self.context, &self.supervisor, self.root, read_params(params)?).await;
+                    json_of(RunShellResult { task: task.map_err(user_shell_refusal)? })
                 }
                 SessionMethod::AgentGet => {
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
@@ -304,6 +321,17 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
         ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refused(&error),
+    }
+}
+
+fn user_shell_refusal(error: UserShellError) -> ErrorObject {
+    match error {
+        UserShellError::Rejected(rejected) => rejection(rejected),
+        UserShellError::Agent(_)
+        | UserShellError::Workspace(_)
+        | UserShellError::NoFolder(_)
+        | UserShellError::Denied(_)
+        | UserShellError::Unreadable(_) => refused(&error),
     }
 }
 

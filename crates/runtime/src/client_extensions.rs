@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use protocol::{HookDialect, HookSpec, find_tool};
-use tools::{Tool, ToolCatalog};
+use tools::{McpTokenSource, Tool, ToolCatalog};
 
 use crate::joined_tools::JoinedTools;
 
@@ -22,6 +22,8 @@ pub struct ClientExtensions {
     pub hooks: Vec<HookSpec>,
     /// Calls the hooks that are functions of the program.
     pub hook_driver: Option<Arc<dyn hooks::ClientHookCaller>>,
+    /// Supplies tokens for MCP servers.
+    pub mcp_tokens: Option<Arc<dyn McpTokenSource>>,
     /// The root's system prompt.
     pub system_text: SystemText,
     /// Which tools agents have.

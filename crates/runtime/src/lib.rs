@@ -65,6 +65,7 @@ mod subagents;
 mod supervisor;
 mod task_workspaces;
 mod todos;
+mod user_shell;
 mod watchdog;
 
 pub use bus::{BusMessage, EventBus, Subscription};
@@ -92,6 +93,7 @@ pub use models::{
 pub use redact::Redactor;
 pub use remote_run::{RUN_ARGUMENT, run_process_main};
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
+pub use session_context::{FoundSkills, SkillSource};
 pub use session_model::ModelChangeError;
 pub use settings::{OutsideFiles, SessionFeatures, SessionSettings};
 pub use skill::{TextFileError, read as read_skill, skill_text};

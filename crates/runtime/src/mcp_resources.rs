@@ -49,7 +49,7 @@ impl McpResources for AgentMcpResources {
                 texts.push(match catalog.resources(server, guardian).await {
                     Ok(text) => text,
                     Err(ToolError::Refused(why)) => why,
-                    Err(failed @ ToolError::Failed(_)) => return Err(failed),
+                    Err(failed @ (ToolError::Failed(_) | ToolError::Rejected(_))) => return Err(failed),
                 });
             }
             Ok(texts.join("\n"))

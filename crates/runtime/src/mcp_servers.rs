@@ -42,6 +42,9 @@ impl SessionContext {
     pub(crate) fn restore_mcp_servers(&self, switched: &BTreeMap<String, bool>) {
         let Some(control) = self.mcp_control() else { return };
         control.report_secrets(Arc::new(self.workplace.redactor.clone()));
+        if let Some(source) = &self.catalog.client_extensions.mcp_tokens {
+            control.use_tokens_of(Arc::clone(source));
+        }
         for (server, enabled) in switched {
             if let Err(error) = control.set_enabled(server, *enabled) {
                 tracing::debug!(%error, "a server that was switched is not defined any more");

@@ -229,8 +229,12 @@ impl AgentCatalog {
             system = self.client_extensions.system_text.apply(system);
         }
         for name in &definition.skills {
-            let skill_spec = self.definitions.skill(name).ok_or_else(|| PrepareAgentError::NoSkill(name.clone()))?;
-            let text = skill::read(skill_spec).map_err(|source| {
+            let skill_spec = match self.skills.get(name) {
+                Some(skill) => skill,
+                None if self.skills.has(name) => continue,
+                None => return Err(PrepareAgentError::NoSkill(name.clone())),
+            };
+            let text = skill::read(&skill_spec).map_err(|source| {
                 let file = skill_spec.file.clone();
                 PrepareAgentError::Skill { file, source }
             })?;
@@ -268,12 +272,8 @@ impl AgentCatalog {
             false => Vec::new(),
         };
         let subagents = if types.is_empty() && !key.root { Vec::new() } else { tools::subagent_tools() };
-        let skills: Vec<(String, String)> = catalog
-            .skills
-            .iter()
-            .filter(|skill| skill.model_invocable)
-            .map(|skill| (skill.name.clone(), skill.description.clone()))
-            .collect();
+        let skills = self.skills.enabled().into_iter().filter(|skill| skill.model_invocable);
+        let skills: Vec<(String, String)> = skills.map(|skill| (skill.name, skill.description)).collect();
         let all = tools::builtin_tools()
             .into_iter()
             .chain((key.root && facts.can_ask_user).then(tools::ask_user))

@@ -1,5 +1,6 @@
 //! The settings of a session. This crate knows no configuration file, flag or environment variable.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use protocol::{
 use store::{NoWriterProbe, WriterProbe};
 
 use crate::{
-    Catalog, ClientExtensions, CostGuard, FleetRunner, ModelResolver, SessionModelOnly, SpoolLimits, Spools,
-    SystemDisk, WatchdogSettings,
+    Catalog, ClientExtensions, CostGuard, FleetRunner, ModelResolver, SessionModelOnly, SkillSource, SpoolLimits,
+    Spools, SystemDisk, WatchdogSettings,
 };
 
 /// The settings of a session.
@@ -42,6 +43,10 @@ pub struct SessionSettings {
     pub cost_guard: CostGuard,
     /// The available agents, skills and hooks.
     pub catalog: Arc<Catalog>,
+    /// The skills that are switched off, by name.
+    pub disabled_skills: BTreeSet<String>,
+    /// Finds the skills again; without it, they are fixed.
+    pub skill_source: Option<Arc<dyn SkillSource>>,
     /// The definition of the root's agent, if it is not the default one.
     pub main_agent: Option<AgentSpec>,
     /// Runs the fleets of the session; without it, every fleet is refused.
@@ -123,6 +128,8 @@ impl SessionSettings {
             models: Arc::new(SessionModelOnly),
             cost_guard: CostGuard::default(),
             catalog: Arc::default(),
+            disabled_skills: BTreeSet::new(),
+            skill_source: None,
             main_agent: None,
             fleet_runner: None,
             client_extensions: ClientExtensions::default(),

@@ -61,6 +61,11 @@ impl SpawnBuilder {
         SpawnBuilder::of(TaskSpec::shell(command_name(&command))).prompt(command)
     }
 
+    /// A shell command that the user runs.
+    pub(crate) fn user_shell(command: String) -> SpawnBuilder {
+        SpawnBuilder::of(TaskSpec::user_shell(command_name(&command))).prompt(command)
+    }
+
     /// A command that runs again and again until it succeeds, with this pause between two runs.
     pub(crate) fn monitor(command: String, pause: Duration) -> SpawnBuilder {
         let secs = u32::try_from(pause.as_secs()).unwrap_or(u32::MAX);

@@ -16,6 +16,7 @@ mod launch;
 mod long_calls;
 mod mcp_control;
 mod mcp_resources;
+mod mcp_tokens;
 mod patch;
 mod refusal;
 mod services;
@@ -40,12 +41,13 @@ pub use long_calls::{
 };
 pub use mcp_control::{McpControlError, McpServerControl, SecretSink};
 pub use mcp_resources::{judged_name, mcp_resource_tools};
+pub use mcp_tokens::{McpSuppliedToken, McpTokenReason, McpTokenRequest, McpTokenSource};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
     FileAccess, FileAccessGuard, IntentReporter, ItemEdit, McpResources, MessageAgentsRequest, MessageRecipients,
     ModelAsker, ModelQuestion, ModelReply, OutsidePrompt, OutsidePromptUsage, PlanExitRequest, ReadAgentRequest,
-    SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolCatalog,
-    UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
+    RequestMeta, RequestMetaSource, SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest,
+    Subagents, ToolCatalog, UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;

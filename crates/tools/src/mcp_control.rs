@@ -9,7 +9,7 @@ use net::Secret;
 use protocol::api::{McpServerView, SetMcpServersResult};
 use protocol::{Hinted, McpServerSpec};
 
-use crate::BoxFuture;
+use crate::{BoxFuture, McpTokenSource};
 
 /// The control of a session's MCP servers while it runs.
 pub trait McpServerControl: Send + Sync + fmt::Debug {
@@ -27,6 +27,9 @@ pub trait McpServerControl: Send + Sync + fmt::Debug {
 
     /// Has this sink told of the secrets that servers get while the session runs, such as renewed tokens.
     fn report_secrets(&self, sink: Arc<dyn SecretSink>);
+
+    /// Has servers without a login get their tokens here, unless they get them elsewhere already.
+    fn use_tokens_of(&self, source: Arc<dyn McpTokenSource>);
 
     /// Replaces the servers that clients added.
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError>;

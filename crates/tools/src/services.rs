@@ -38,6 +38,31 @@ pub struct SessionServices {
     pub model: Arc<dyn ModelAsker>,
     /// The resources of MCP servers.
     pub resources: Arc<dyn McpResources>,
+    /// What MCP servers get with calls besides their arguments.
+    pub request_meta: Arc<dyn RequestMetaSource>,
+}
+
+/// Decides what an MCP server gets with a call besides its arguments.
+pub trait RequestMetaSource: Send + Sync + fmt::Debug {
+    /// What a server gets with a call of its tool; fails if it must not be called.
+    fn meta_for<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<RequestMeta, ToolError>>;
+}
+
+/// What an MCP server gets with a call besides its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RequestMeta {
+    /// What the protocol needs.
+    #[default]
+    Standard,
+    /// This, with what the protocol needs.
+    With(Map<String, Value>),
+    /// Nothing.
+    Nothing,
 }
 
 /// The SQL tables a model may use.

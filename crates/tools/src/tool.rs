@@ -76,6 +76,9 @@ pub enum ToolError {
     /// The call could not be done as requested; the text tells the model what to do instead.
     #[error("{0}")]
     Refused(String),
+    /// The user rejected what the tool was about to do, and wants the turn to end.
+    #[error("{0}")]
+    Rejected(String),
     /// The tool itself failed; nothing the model writes would help.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync>),
@@ -97,6 +100,7 @@ impl ToolError {
     pub fn clipped(self, max: usize) -> ToolError {
         match self {
             ToolError::Refused(text) => ToolError::Refused(clip_middle(&text, max)),
+            ToolError::Rejected(text) => ToolError::Rejected(clip_middle(&text, max)),
             ToolError::Failed(source) => ToolError::Failed(source),
         }
     }

@@ -5,7 +5,7 @@ use server::OpenRequest;
 
 use super::mcp_servers::read_server;
 use super::methods::mcp_config::ConfiguredServers;
-use super::methods::user_settings;
+use super::methods::{skill_discovery, user_settings};
 use super::plugins::PluginStore;
 use super::server::CopilotServer;
 
@@ -30,6 +30,8 @@ pub(crate) fn apply(server: &CopilotServer, session: &str, request: &mut OpenReq
         }
     }
     request.options.disabled_mcp_servers.extend(configured.disabled);
+    let disabled = skill_discovery::disabled_skills(&server.state).map_err(ErrorObject::internal)?;
+    request.options.disabled_skills.extend(disabled);
     if request.options.settings.is_none() {
         request.options.settings = user_settings::settings_text(&server.state).map_err(ErrorObject::internal)?;
     }

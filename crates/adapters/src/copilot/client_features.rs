@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::canvases::Canvases;
 use super::pending_answers::PendingAnswers;
+use super::user_commands::UserCommands;
 
 /// Maximum handlers that clients may register.
 const MAX_HANDLERS: usize = 64;
@@ -32,8 +33,12 @@ pub(crate) struct ClientFeatures {
     has_plugins: Mutex<bool>,
     /// Whether the servers of plugins were connected to.
     has_plugin_servers: Mutex<bool>,
+    /// Shell commands that clients wait for.
+    pub(crate) user_commands: UserCommands,
     /// Commands that run after their call was answered, one after the other.
     background: Mutex<JoinSet<()>>,
+    /// Held while servers are connected to because a client has come.
+    pub(crate) connecting: tokio::sync::Mutex<()>,
     /// Held by the command that runs.
     pub(crate) command_turn: tokio::sync::Mutex<()>,
 }

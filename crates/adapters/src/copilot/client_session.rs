@@ -30,7 +30,7 @@ use super::session_clients::{SessionClient, SessionClients};
 use super::session_names;
 use super::session_params::CopilotSessionParams;
 use super::session_watcher::{self, SessionWatcher};
-use super::unsupported::{ignored_tools, tool_names, unsupported_options};
+use super::unsupported::{ignored_tools, ignored_when_joining, tool_names, unsupported_options};
 use crate::managed;
 
 /// A client's participation in one session.
@@ -104,7 +104,13 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
         session.features.canvases.offer(&connection.peer(), params);
         let new_tools = session_params.joined_tools(&session)?;
         let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
-        session.add_notices(ignored.into_iter().chain(unsupported_options(params)).map(ClientNotice::unsupported));
+        session.add_notices(
+            ignored
+                .into_iter()
+                .chain(unsupported_options(params))
+                .chain(ignored_when_joining(params))
+                .map(ClientNotice::unsupported),
+        );
         let was_active = was_here || !session.clients.has_no_other_client(None);
         if !was_active && !continues {
             // The work of a client that has left does not continue by itself.

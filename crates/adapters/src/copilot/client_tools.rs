@@ -10,6 +10,7 @@ use tools::{
     BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
 };
 
+use super::client_mcp_tokens::ClientMcpTokens;
 use super::session_clients::{EphemeralEvent, SessionClients};
 
 /// The calls that wait for a client's answer.
@@ -18,6 +19,8 @@ pub(crate) struct PendingToolCalls {
     clients: Arc<SessionClients>,
     /// The tools of clients that joined the session.
     pub(crate) joined: JoinedTools,
+    /// The tokens for MCP servers that the clients supply.
+    pub(crate) mcp_tokens: Arc<ClientMcpTokens>,
     calls: Mutex<HashMap<String, PendingToolCall>>,
 }
 
@@ -35,11 +38,14 @@ const NO_DETAILS: &str = "the tool failed without details";
 pub(crate) enum ClientToolResult {
     Done(String),
     Failed(String),
+    /// The user rejected what the tool was about to do.
+    Rejected(String),
 }
 
 impl PendingToolCalls {
     pub(crate) fn new(clients: Arc<SessionClients>) -> PendingToolCalls {
-        PendingToolCalls { clients, ..PendingToolCalls::default() }
+        let mcp_tokens = Arc::new(ClientMcpTokens::new(Arc::clone(&clients)));
+        PendingToolCalls { clients, mcp_tokens, ..PendingToolCalls::default() }
     }
 
     /// Completes a call; returns whether it was pending.
@@ -81,6 +87,7 @@ impl ClientToolResult {
         };
         match result["resultType"].as_str() {
             None | Some("success") => ClientToolResult::Done(text),
+            Some("rejected") => ClientToolResult::Rejected(text),
             Some(_failed) if text.is_empty() => ClientToolResult::Failed(NO_DETAILS.to_owned()),
             Some(_failed) => ClientToolResult::Failed(text),
         }
@@ -179,6 +186,7 @@ impl Tool for ClientTool {
         Box::pin(async move {
             match self.call_client(input, cx).await? {
                 ClientToolResult::Done(text) => Ok(ToolOutput::text(&text, cx)),
+                ClientToolResult::Rejected(text) => Err(ToolError::Rejected(text).clipped(cx.limits.output_bytes)),
                 ClientToolResult::Failed(text) => Err(ToolError::refused(text).clipped(cx.limits.output_bytes)),
             }
         })

@@ -14,11 +14,13 @@ use super::session_clients::SessionClients;
 const GUARD_HOOK: &str = "preToolUse";
 
 /// The hook events of the Copilot SDK.
-const EVENTS: [(HookEvent, &str); 13] = [
+const EVENTS: [(HookEvent, &str); 15] = [
     (HookEvent::SessionStart, "sessionStart"),
     (HookEvent::SessionEnd, "sessionEnd"),
     (HookEvent::UserPromptSubmitted, "userPromptSubmitted"),
+    (HookEvent::UserPromptTransformed, "userPromptTransformed"),
     (HookEvent::PreToolUse, GUARD_HOOK),
+    (HookEvent::PreMcpToolCall, "preMcpToolCall"),
     (HookEvent::PostToolUse, "postToolUse"),
     (HookEvent::PostToolUseFailure, "postToolUseFailure"),
     (HookEvent::PermissionRequest, "permissionRequest"),
@@ -71,7 +73,11 @@ impl ClientHooks {
                 false => Ok("{}".to_owned()),
             };
         };
-        input["sessionId"] = self.session.as_str().into();
+        // The SDK finds the session by the call; what the hook reads names the agent, which is the session's own or not.
+        input["sessionId"] = match input["agentId"].as_str() {
+            Some(agent) if !id.starts_with("subagent") => agent.into(),
+            Some(_) | None => self.session.as_str().into(),
+        };
         let params = json!({ "sessionId": self.session, "hookType": id, "input": input });
         let answer = client.peer.request("hooks.invoke", params).await.map_err(|error| error.message)?;
         match &answer["output"] {

@@ -11,6 +11,7 @@ mod client_defaults;
 mod client_events;
 mod client_features;
 mod client_inference;
+mod client_mcp_tokens;
 mod client_session;
 mod client_state;
 mod client_tasks;
@@ -41,6 +42,7 @@ mod session_params;
 mod session_watcher;
 mod tool_filter;
 mod unsupported;
+mod user_commands;
 
 pub use method_table::{PublishedMethod, published_methods};
 pub use methods::provider::CopilotProviderParams;

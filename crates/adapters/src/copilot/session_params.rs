@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::{HookDialect, McpServerSpec, RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS};
+use protocol::{HookDialect, McpServerSpec, RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS, tool_name};
 use rpc::ErrorObject;
 use runtime::{ClientExtensions, SessionStart, SystemText, ToolOffer};
 use serde_json::{Map, Value, json};
-use tools::Tool;
+use tools::{McpTokenSource, Tool};
 
 use super::client_tools::{ClientTool, PendingToolCalls};
 use super::hooks::{ClientHooks, hook_specs};
@@ -80,6 +80,7 @@ impl CopilotSessionParams<'_> {
             catalog: None,
             hooks: hook_specs(),
             hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
+            mcp_tokens: Some(Arc::clone(&tool_calls.mcp_tokens) as Arc<dyn McpTokenSource>),
             system_text: self.system(),
             offer: self.offer(),
             tool_dialect: Some(HookDialect::Camel),
@@ -96,9 +97,12 @@ impl CopilotSessionParams<'_> {
             model: model.map(str::to_owned),
             effort: self.0["reasoningEffort"].as_str().and_then(bosun_effort),
             agent: self.0["agent"].as_str().filter(|name| !name.is_empty()).map(str::to_owned),
+            ask_reads: self.0["requestPermission"] == true,
             ask_user: Some(self.capabilities().user_input),
             add_dirs: non_empty_texts(&self.0["additionalDirectories"]).map(PathBuf::from).collect(),
             plugin_dirs: non_empty_texts(&self.0["pluginDirectories"]).map(PathBuf::from).collect(),
+            skill_dirs: non_empty_texts(&self.0["skillDirectories"]).map(PathBuf::from).collect(),
+            disabled_skills: non_empty_texts(&self.0["disabledSkills"]).map(str::to_owned).collect(),
             agents: self.agents(),
             deny: mcp_servers::denied_tools(&self.filters().1),
             mcp_servers: self.mcp_servers(),
@@ -173,7 +177,9 @@ impl CopilotSessionParams<'_> {
             only: available.filter(|available| !available.has_all_own()).map(|available| {
                 TOOLS.iter().map(|tool| tool.name).filter(|name| available.has_own(name)).map(str::to_owned).collect()
             }),
-            without: names(&|name| excluded.has_own(name) && !custom.contains(name)),
+            without: names(&|name| {
+                (excluded.has_own(name) && !custom.contains(name)) || (self.has_no_skills() && name == tool_name::SKILL)
+            }),
             without_for_root: names(&|name| of_root.has_own(name) || of_root.has_custom(name)),
         }
     }
@@ -207,6 +213,11 @@ impl CopilotSessionParams<'_> {
         let mut tools = self.tools(session.name_for_clients(), &session.tool_calls)?;
         tools.retain(|tool| session.is_local() && !session.has_tool(&tool.spec().name));
         Ok(tools)
+    }
+
+    /// Whether models have no skills at all.
+    fn has_no_skills(&self) -> bool {
+        self.0["enableSkills"] == false
     }
 
     fn filters(&self) -> (Option<ToolFilter>, ToolFilter) {
@@ -256,6 +267,9 @@ fn agent_definition(agent: &Value) -> Value {
     }
     if let Some(model) = agent["model"].as_str().filter(|model| model.contains('/')) {
         definition["model"] = model.into();
+    }
+    if agent["skills"].is_array() {
+        definition["skills"] = non_empty_texts(&agent["skills"]).collect();
     }
     if let Some(servers) = mcp_servers::agent_servers(&agent["mcpServers"]) {
         definition["mcp-servers"] = servers;

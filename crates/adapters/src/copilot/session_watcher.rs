@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use host::{Ids, TimeIds};
 use protocol::api::{AsksParams, AsksResult, Method, StatusView, SubscribeParams};
@@ -201,6 +202,10 @@ impl SessionWatcher {
                 continue;
             }
             self.session.client_events.complete(seq, &mut event);
+            if event["type"] == "permission.requested" && self.session.approves_all.load(Ordering::Acquire) {
+                // The client has decided already, and is not asked.
+                event["data"]["resolvedByHook"] = true.into();
+            }
             self.idle.observe_event(&event);
             has_stored |= event["ephemeral"] != true;
             self.send(event).await?;

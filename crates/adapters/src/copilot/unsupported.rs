@@ -13,13 +13,17 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
         let name = agent["name"].as_str().unwrap_or_default();
         lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
-    if params["skillDirectories"].as_array().is_some_and(|list| !list.is_empty()) {
-        lines.push("`skillDirectories` is not supported and has no effect".to_owned());
-    }
     let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
     let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
     lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
     lines
+}
+
+/// One line for each option that has no effect because the session is already running.
+pub(crate) fn ignored_when_joining(params: &Value) -> impl Iterator<Item = String> {
+    let is_given = |name: &&str| params[*name].as_array().is_some_and(|list| !list.is_empty());
+    let line = |name: &str| format!("`{name}` has no effect: the session is already running");
+    ["skillDirectories", "disabledSkills"].into_iter().filter(is_given).map(line)
 }
 
 /// The notice about tools that are ignored because another process runs the session.
@@ -46,7 +50,6 @@ mod tests {
         let lines = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "ftp" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": 7 } }, { "name": "poet" }],
-            "skillDirectories": ["/s"],
             "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
         }));
         assert_eq!(
@@ -55,7 +58,6 @@ mod tests {
                 "the MCP server web cannot be used: unknown variant `ftp`, expected one of `local`, `stdio`, `http`, \
                  `streamable-http`, `streamableHttp`, `sse`",
                 "the agent scout: the MCP server map cannot be used: its configuration is not an object",
-                "`skillDirectories` is not supported and has no effect",
                 "the section tone of the system message stays unchanged",
             ]
         );

@@ -3,20 +3,21 @@
 use hyper::Method as Verb;
 use protocol::api::{
     AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
-    AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams,
-    CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams,
-    DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams,
-    FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult,
-    ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult,
-    McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams,
-    ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult,
-    ProjectTrust, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams,
-    SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
-    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
-    SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
+    AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView,
+    CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams,
+    DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
+    ExportResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
+    FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult,
+    ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile,
+    McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult,
+    PermissionParams, PlanParams, PlanResult, ProjectTrust, ReloadSkillsResult, RemoveMcpServerParams,
+    RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, RunShellParams, RunShellResult, SelectAgentParams,
+    SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams,
+    SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult,
+    SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult,
     TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits,
-    TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams,
-    UsageReport,
+    TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects,
+    UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 
@@ -150,6 +151,16 @@ routes! {
         RouteOutput::created::<StartAgentResult>(), RouteAction::Call(Method::AgentsStart),
         "Starts an agent in the background; the root receives its result.";
 
+    GET "/v1/sessions/{session}/skills", "listSkills", RouteInput::Nothing, RouteOutput::json::<SkillsResult>(),
+        RouteAction::Call(Method::SkillsList), "Lists the session's skills.";
+    POST "/v1/sessions/{session}/skills/toggle", "toggleSkill", RouteInput::body::<ToggleSkillParams>(), RouteOutput::Nothing,
+        RouteAction::Call(Method::SkillsToggle), "Switches a skill on or off, as long as the session runs.";
+    POST "/v1/sessions/{session}/skills/reload", "reloadSkills", RouteInput::Nothing, RouteOutput::json::<ReloadSkillsResult>(),
+        RouteAction::Call(Method::SkillsReload), "Reads the session's skills again.";
+    POST "/v1/sessions/{session}/shell", "runShell", RouteInput::body::<RunShellParams>(),
+        RouteOutput::created::<RunShellResult>(), RouteAction::Call(Method::ShellRun),
+        "Runs a shell command of the user in the background.";
+
     GET "/v1/sessions/{session}/tasks", "listTasks", RouteInput::query::<TasksParams>(), RouteOutput::json::<TasksPage>(),
         RouteAction::Call(Method::TasksList), "Lists the session's tasks, oldest first, in pages.";
     GET "/v1/sessions/{session}/tasks/{task}", "getTask", RouteInput::Nothing, RouteOutput::json::<TaskRecord>(),
@@ -235,6 +246,11 @@ routes! {
         RouteAction::Call(Method::TrustList), "Lists the projects that the user trusts.";
     GET "/v1/catalog", "getCatalog", RouteInput::query::<SettingsParams>(), RouteOutput::json::<CatalogView>(),
         RouteAction::Call(Method::CatalogList), "Lists the agents, skills, slash commands and plugins of a folder.";
+    POST "/v1/catalog/skills", "findSkills", RouteInput::body::<FindSkillsParams>(), RouteOutput::json::<SkillsResult>(),
+        RouteAction::Call(Method::CatalogSkills), "Lists the skills of a folder, as a session in it would have them.";
+    GET "/v1/catalog/folders", "listCatalogFolders", RouteInput::query::<SettingsParams>(),
+        RouteOutput::json::<CatalogFoldersResult>(), RouteAction::Call(Method::CatalogFolders),
+        "Lists the folders in which the agents and skills of a folder are looked for.";
     GET "/v1/catalog/definition", "getDefinition", RouteInput::query::<DefinitionParams>(), RouteOutput::json::<FullDefinition>(),
         RouteAction::Call(Method::CatalogGet), "Returns one agent, skill or slash command in full.";
     GET "/v1/catalog/problems", "listProblems", RouteInput::query::<SettingsParams>(), RouteOutput::json::<CatalogProblems>(),

@@ -84,7 +84,8 @@ impl SettingsSources<'_> {
     pub fn policy(&self, options: &SessionOptions, cwd: &Path) -> Result<Policy, Refusal> {
         let layers = self.layers(options, None, cwd)?;
         let catalog = self.load_catalog(&layers, options)?;
-        self.policy_of(&layers, &catalog, cwd, &self.added_folders(&layers)?.paths)
+        let policy = self.policy_of(&layers, &catalog, cwd, &self.added_folders(&layers)?.paths)?;
+        Ok(Policy { asks_reads: options.ask_reads, ..policy })
     }
 
     /// Builds the policy from these layers and definitions.
@@ -105,6 +106,7 @@ impl SettingsSources<'_> {
         controls.dedup();
         Ok(Policy {
             mode: layers.config().mode,
+            asks_reads: false,
             rules: layers.rules().map_err(Refusal::new)?,
             project_dir: top,
             work_folders: added_folders.to_vec(),

@@ -19,7 +19,7 @@ use runtime::{
 
 use super::folders::working_folder;
 use super::{AssembleError, ConfiguredModelSet, SettingsSources, StartNotice, models, notice};
-use crate::catalog::LoadedCatalog;
+use crate::catalog::{LoadedCatalog, SessionSkillSource};
 use crate::config::Config;
 use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
@@ -111,7 +111,8 @@ impl SettingsSources<'_> {
             SessionDefinitions::All => self.load_catalog(&layers, options)?,
             SessionDefinitions::Agents(agents) => LoadedCatalog::of_agents(agents),
         };
-        let policy = self.policy_of(&layers, &catalog, &cwd, &added.paths)?;
+        let mut policy = self.policy_of(&layers, &catalog, &cwd, &added.paths)?;
+        policy.asks_reads = options.ask_reads;
         catalog.require_no_problems(options.strict)?;
         let mcp_servers = layers.mcp_servers(options, self.env, &cwd, &catalog.listing)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
@@ -135,6 +136,12 @@ impl SettingsSources<'_> {
             tasks: if config.mcp_tasks { McpTaskSupport::Offered } else { McpTaskSupport::Off },
             ..mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, self.home)
         };
+        let skill_source = SessionSkillSource {
+            home: self.home.clone(),
+            env: self.env.clone(),
+            layers: layers.clone(),
+            options: SessionSkillSource::used_options(options),
+        };
         let SessionOptions {
             // The process that opens the session sends it.
             prompt: _,
@@ -149,6 +156,8 @@ impl SettingsSources<'_> {
             agents: _,
             agents_source: _,
             plugin_dirs: _,
+            skill_dirs: _,
+            disabled_skills,
             strict: _,
             record: _,
             settings: _,
@@ -174,6 +183,7 @@ impl SettingsSources<'_> {
             only_these_mcp_servers: _,
             disabled_mcp_servers: _,
             ask_outside_workspace,
+            ask_reads: _,
         } = options;
         let settings = SessionSettings {
             home: self.home.clone(),
@@ -185,6 +195,8 @@ impl SettingsSources<'_> {
             model_spec,
             cost_guard: models::cost_guard(&config.agents),
             catalog: Arc::new(catalog.catalog(&models)),
+            disabled_skills: disabled_skills.iter().cloned().collect(),
+            skill_source: Some(Arc::new(skill_source)),
             models: Arc::new(models.for_session(options)),
             main_agent,
             fleet_runner: Some(Arc::new(FleetEngine)),

@@ -178,6 +178,7 @@ mod tests {
             trust: TrustStatus::Trusted,
             scopes: &SettingsFileScope::ALL,
             plugins: &[],
+            skill_dirs: &[],
             inline: &[],
             remote: RemoteDefinitions::default(),
             hooks_forbidden_by: None,

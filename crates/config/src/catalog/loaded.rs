@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use host::{Clock, SystemClock};
+use protocol::api::{CatalogFolderKind, CatalogFolderView};
 use protocol::{AgentSpec, DefinitionSource, HookSpec, Refusal, SessionOptions};
 use runtime::slash::SlashRegistry;
 use runtime::{Catalog, ModelResolver};
 use serde_json::Value;
 
 use super::agent::AgentDraft;
+use super::locations::{CatalogFolder, FolderOwner};
 use super::{
     CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, InlineDefinitions, Severity,
     built_in_agents, gather_catalog, hook_programs,
@@ -56,6 +58,7 @@ impl SettingsSources<'_> {
             trust: if options.untrusted_definitions { TrustStatus::Trusted } else { layers.trust },
             scopes: session_options::scopes(options),
             plugins: &options.plugin_dirs,
+            skill_dirs: &options.skill_dirs,
             inline: &inline,
             remote: self.remote.clone(),
             hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
@@ -68,6 +71,37 @@ impl SettingsSources<'_> {
             listing.remove_project_programs();
         }
         Ok(LoadedCatalog::new(listing))
+    }
+}
+
+impl SettingsSources<'_> {
+    /// The folders in which agents and skills are looked for, strongest first.
+    pub(crate) fn definition_folders(
+        &self,
+        layers: &SettingsLayers,
+        options: &SessionOptions,
+    ) -> Vec<CatalogFolderView> {
+        let locations = CatalogLocations {
+            home: self.home.root(),
+            user_home: self.env.user_home.as_deref(),
+            project_dir: &layers.project.dir,
+            trust: layers.trust,
+            scopes: session_options::scopes(options),
+            plugins: &options.plugin_dirs,
+            skill_dirs: &options.skill_dirs,
+            inline: &[],
+            remote: self.remote.clone(),
+            hooks_forbidden_by: None,
+        };
+        let view = |holds: CatalogFolderKind| {
+            move |folder: CatalogFolder| CatalogFolderView {
+                holds,
+                path: folder.path.display().to_string(),
+                of_project: folder.owner == FolderOwner::Project,
+            }
+        };
+        let agents = locations.agents().into_iter().map(view(CatalogFolderKind::Agents));
+        agents.chain(locations.skills().into_iter().map(view(CatalogFolderKind::Skills))).collect()
     }
 }
 

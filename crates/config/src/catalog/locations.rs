@@ -24,6 +24,8 @@ pub struct CatalogLocations<'a> {
     pub scopes: &'a [SettingsFileScope],
     /// Plugins named on the command line.
     pub plugins: &'a [PathBuf],
+    /// Folders with skills among the session's options.
+    pub skill_dirs: &'a [PathBuf],
     /// Definitions among the session's options.
     pub inline: &'a [InlineDefinitions<'a>],
     /// The remote catalogue's definitions and state.
@@ -85,11 +87,13 @@ impl CatalogLocations<'_> {
 
     /// Folders of skills.
     pub(super) fn skills(&self) -> Vec<CatalogFolder> {
-        self.folders(
+        let named = self.skill_dirs.iter().map(|path| CatalogFolder { path: path.clone(), owner: FolderOwner::User });
+        let found = self.folders(
             &[".bosun/skills", ".github/skills", ".claude/skills", ".agents/skills"],
             "skills",
             &[".copilot/skills", ".claude/skills", ".agents/skills"],
-        )
+        );
+        named.chain(found).collect()
     }
 
     /// Folders of slash commands, with their file naming.

@@ -56,6 +56,7 @@ pub(super) fn find_definitions(context: &DoctorContext, layers: &SettingsLayers)
         trust: layers.trust,
         scopes: &SettingsFileScope::ALL,
         plugins: &[],
+        skill_dirs: &[],
         inline: &[],
         remote: remote.map(|catalog| catalog.cached()).unwrap_or_default(),
         hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),

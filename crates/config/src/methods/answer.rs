@@ -57,6 +57,8 @@ pub async fn answer_settings_method(
         }
         Method::TrustList => to_json(sources.trusted_projects()),
         Method::CatalogList => to_json(sources.catalog(&folder_of(params)?)),
+        Method::CatalogSkills => to_json(sources.skills(read_params(params)?)),
+        Method::CatalogFolders => to_json(sources.catalog_folders(&folder_of(params)?)),
         Method::CatalogGet => {
             let DefinitionParams { cwd, name } = read_params(params)?;
             to_json(sources.definition(&name, &folder(cwd)?))

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use host::{Clock, SystemClock};
 use protocol::api::{
-    CatalogProblems, CatalogView, DefinitionProblemView, DefinitionView, FullDefinition, PluginView, ProblemSeverity,
+    CatalogFoldersResult, CatalogProblems, CatalogView, DefinitionProblemView, DefinitionView, FindSkillsParams,
+    FullDefinition, PluginView, ProblemSeverity, SkillView, SkillsResult,
 };
 use protocol::{Refusal, SessionOptions};
 
+use super::answer::absolute_folder;
 use super::error::SettingsMethodError;
 use crate::agents::AgentConfig;
 use crate::assemble::SettingsSources;
@@ -20,6 +22,22 @@ impl SettingsSources<'_> {
     /// The definitions that apply in a folder.
     pub fn catalog(&self, cwd: &Path) -> Result<CatalogView, SettingsMethodError> {
         Ok(catalog_view(&self.catalog_of(&SessionOptions::default(), cwd)?.0))
+    }
+
+    /// The skills of a folder.
+    pub fn skills(&self, params: FindSkillsParams) -> Result<SkillsResult, SettingsMethodError> {
+        let FindSkillsParams { cwd, skill_dirs } = params;
+        let options = SessionOptions { skill_dirs, ..SessionOptions::default() };
+        let (catalog, _config) = self.catalog_of(&options, &absolute_folder(cwd)?)?;
+        let skills = catalog.listing.effective_skills().map(|skill| SkillView::new(skill.spec.clone(), true));
+        Ok(SkillsResult { skills: skills.collect() })
+    }
+
+    /// The folders in which the agents and skills of a folder are looked for.
+    pub fn catalog_folders(&self, cwd: &Path) -> Result<CatalogFoldersResult, SettingsMethodError> {
+        let options = SessionOptions::default();
+        let layers = self.layers(&options, None, cwd)?;
+        Ok(CatalogFoldersResult { folders: self.definition_folders(&layers, &options) })
     }
 
     /// One definition that applies in a folder.

@@ -22,6 +22,7 @@ impl Machine {
             trust,
             scopes: &SettingsFileScope::ALL,
             plugins: &[],
+            skill_dirs: &[],
             inline: &[],
             remote: Default::default(),
             hooks_forbidden_by: None,

@@ -187,7 +187,9 @@ fn is_informational(data: &HookEventData) -> bool {
         | HookEventData::Compact(_)
         | HookEventData::Error { .. } => true,
         HookEventData::Prompt { .. }
+        | HookEventData::TransformedPrompt { .. }
         | HookEventData::PreTool(_)
+        | HookEventData::PreMcp(_)
         | HookEventData::PermissionRequest { .. }
         | HookEventData::AgentStart
         | HookEventData::AgentStop { .. }

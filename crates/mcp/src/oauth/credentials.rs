@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use host::Clock;
 use net::{NetworkRoute, Secret};
+use protocol::Timestamp;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::timeout;
+use tools::{McpSuppliedToken, McpTokenReason, McpTokenRequest, McpTokenSource};
 use url::Url;
 
 use super::discovery::{self, Discovery};
@@ -17,7 +19,7 @@ use super::login_store::{LoginStore, StoredGrant, StoredLogin};
 use super::registration::{self, OAuthClient};
 use super::token_request::{IssuedToken, TokenEndpoint, TokenGrant};
 use super::{Challenge, LoginPrompter, McpOAuthSettings, OAuthError, OAuthGrant, answer, login_request, scopes};
-use crate::secret_reports::SecretReports;
+use crate::session_secrets::SessionSecrets;
 
 /// How long before its end a token is renewed.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
@@ -43,7 +45,7 @@ pub(crate) struct CredentialsSetup {
     /// Lets the user sign in; without it, only a login that exists is used.
     pub(crate) prompter: Option<Arc<dyn LoginPrompter>>,
     /// Told of every token.
-    pub(crate) secrets: SecretReports,
+    pub(crate) secrets: SessionSecrets,
 }
 
 /// The token for one server.
@@ -60,8 +62,16 @@ pub(crate) struct Credentials {
 struct CredentialsState {
     was_loaded: bool,
     grant: Option<StoredGrant>,
+    /// The token that the session's client supplied instead.
+    supplied: Option<SuppliedToken>,
     /// The scopes that were asked for when the token was issued.
     requested: Vec<String>,
+}
+
+/// A token that the session's client supplied.
+struct SuppliedToken {
+    access: Secret,
+    expires_at: Option<Timestamp>,
 }
 
 impl Credentials {
@@ -73,6 +83,9 @@ impl Credentials {
     /// The token for the next request; it is renewed first if it expires now. None if there is none.
     pub(crate) async fn token(&self) -> Option<Secret> {
         let mut state = self.state.lock().await;
+        if let Some(token) = self.supplied_token(&mut state) {
+            return Some(token);
+        }
         // A user who signs in gets a new token, whatever the old one permits.
         if !state.was_loaded && self.setup.prompter.is_none() {
             state.grant = self.stored_grant().await;
@@ -94,6 +107,9 @@ impl Credentials {
     /// Obtains a token that the server may accept after it refused a request with this one.
     pub(crate) async fn replace(&self, refused: Option<&Secret>, challenge: &Challenge) -> Result<(), OAuthError> {
         let mut state = self.state.lock().await;
+        if let Some(source) = self.setup.secrets.tokens() {
+            return self.replace_supplied(&mut state, source, refused, challenge).await;
+        }
         let is_new = |grant: &StoredGrant| refused.is_none_or(|refused| refused.reveal() != grant.access_token);
         if state.grant.as_ref().is_some_and(is_new) {
             // Another request has replaced it meanwhile.
@@ -111,9 +127,75 @@ impl Credentials {
         self.obtain(&mut state, challenge).await
     }
 
+    /// The token that was supplied, unless it has expired.
+    fn supplied_token(&self, state: &mut CredentialsState) -> Option<Secret> {
+        let now = self.setup.clock.now();
+        state.supplied.take_if(|token| token.expires_at.is_some_and(|end| end <= now));
+        let token = state.supplied.as_ref()?.access.clone();
+        self.note_used(&token);
+        Some(token)
+    }
+
+    /// Has the session's client supply another token than the one that was refused.
+    async fn replace_supplied(
+        &self,
+        state: &mut CredentialsState,
+        source: &dyn McpTokenSource,
+        refused: Option<&Secret>,
+        challenge: &Challenge,
+    ) -> Result<(), OAuthError> {
+        let is_new = |token: &SuppliedToken| refused.is_none_or(|refused| refused.reveal() != token.access.reveal());
+        if state.supplied.as_ref().is_some_and(is_new) {
+            // Another request has replaced it meanwhile.
+            return Ok(());
+        }
+        let reasons: &[McpTokenReason] = match state.supplied.take() {
+            None => &[McpTokenReason::Initial],
+            Some(_refused) => &[McpTokenReason::Refresh, McpTokenReason::Reauth],
+        };
+        for reason in reasons {
+            if self.supply(state, source, *reason, challenge).await {
+                return Ok(());
+            }
+        }
+        Err(self.note_login_needed(state, challenge).await)
+    }
+
+    /// Has the session's client supply a token; returns whether it did.
+    async fn supply(
+        &self,
+        state: &mut CredentialsState,
+        source: &dyn McpTokenSource,
+        reason: McpTokenReason,
+        challenge: &Challenge,
+    ) -> bool {
+        let request = McpTokenRequest {
+            server: self.setup.server.clone(),
+            url: self.setup.url.to_string(),
+            reason,
+            metadata_url: challenge.resource_metadata.clone(),
+            scope: (!challenge.scopes.is_empty()).then(|| challenge.scopes.join(" ")),
+            error: challenge.error.clone(),
+            metadata: discovery::published_metadata(&self.http, challenge).await,
+            client_id: self.setup.settings.client_id.clone(),
+        };
+        let supplied = timeout(LOGIN_TIMEOUT, source.token(request)).await.ok().flatten();
+        let Some(McpSuppliedToken { access, expires_in }) = supplied else { return false };
+        self.setup.secrets.report(&access);
+        let expires_at = expires_in.map(|seconds| self.setup.clock.now().plus(Duration::from_secs(seconds)));
+        state.supplied = Some(SuppliedToken { access, expires_at });
+        true
+    }
+
     /// Obtains a token with the scopes that a request needs.
     pub(crate) async fn extend(&self, challenge: &Challenge) -> Result<(), OAuthError> {
         let mut state = self.state.lock().await;
+        if let Some(source) = self.setup.secrets.tokens() {
+            return match self.supply(&mut state, source, McpTokenReason::Upscope, challenge).await {
+                true => Ok(()),
+                false => Err(self.note_login_needed(&mut state, challenge).await),
+            };
+        }
         if !challenge.scopes.is_empty() && challenge.scopes.iter().all(|scope| state.requested.contains(scope)) {
             return Err(OAuthError::refused_token(challenge));
         }

@@ -30,6 +30,22 @@ pub(crate) async fn is_protected(http: &OAuthHttp) -> Result<bool, OAuthError> {
     Ok(false)
 }
 
+/// The metadata of a server, as it publishes it; none if it publishes none.
+pub(crate) async fn published_metadata(http: &OAuthHttp, challenge: &Challenge) -> Option<String> {
+    let urls = match &challenge.resource_metadata {
+        Some(url) => vec![url.clone()],
+        None => metadata::resource_metadata_urls(http.server()),
+    };
+    for url in &urls {
+        match http.text(url).await {
+            Ok(HttpAnswer::Found(text)) => return Some(text),
+            Ok(HttpAnswer::Missing) => {}
+            Err(error) => tracing::debug!(%error, "the metadata of an MCP server is not known"),
+        }
+    }
+    None
+}
+
 async fn protected_resource(http: &OAuthHttp, challenge: &Challenge) -> Result<ProtectedResource, OAuthError> {
     let urls = match &challenge.resource_metadata {
         Some(url) => vec![url.clone()],

@@ -69,11 +69,19 @@ impl OAuthHttp {
 
     /// Fetches a document.
     pub(crate) async fn get<T: DeserializeOwned>(&self, url: &str) -> Result<HttpAnswer<T>, OAuthError> {
+        match self.text(url).await? {
+            HttpAnswer::Found(text) => Ok(HttpAnswer::Found(parse_json(&text, url)?)),
+            HttpAnswer::Missing => Ok(HttpAnswer::Missing),
+        }
+    }
+
+    /// Reads a document as it is written.
+    pub(crate) async fn text(&self, url: &str) -> Result<HttpAnswer<String>, OAuthError> {
         let url = self.parse(url)?;
         let headers = [RequestHeader::plain("accept", "application/json")];
         let response = described(self.client().await.get(url.as_str(), &headers).await)?;
         match response.status() {
-            200 => Ok(HttpAnswer::Found(read_json(response, url.as_str()).await?)),
+            200 => Ok(HttpAnswer::Found(read_text(response).await?)),
             400..=499 => Ok(HttpAnswer::Missing),
             status => Err(OAuthError::Request(format!("{url} answered with status {status}"))),
         }
@@ -196,8 +204,15 @@ fn described(response: Result<HttpResponse, net::NetError>) -> Result<HttpRespon
 }
 
 async fn read_json<T: DeserializeOwned>(response: HttpResponse, url: &str) -> Result<T, OAuthError> {
-    let text = response.text(MAX_BYTES).await.map_err(|error| OAuthError::Request(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| OAuthError::Request(format!("the answer of {url} is invalid: {error}")))
+    parse_json(&read_text(response).await?, url)
+}
+
+async fn read_text(response: HttpResponse) -> Result<String, OAuthError> {
+    response.text(MAX_BYTES).await.map_err(|error| OAuthError::Request(error.to_string()))
+}
+
+fn parse_json<T: DeserializeOwned>(text: &str, url: &str) -> Result<T, OAuthError> {
+    serde_json::from_str(text).map_err(|error| OAuthError::Request(format!("the answer of {url} is invalid: {error}")))
 }
 
 /// The error of an authorization server: its code and description, or the status.

@@ -9,7 +9,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::connection::{ConnectionState, Failures};
 use super::{McpServersConfig, ServerSlot};
 use crate::phase::PhaseCell;
-use crate::secret_reports::SecretReports;
+use crate::session_secrets::SessionSecrets;
 use crate::{DefinedMcpServer, McpServerSettings};
 
 /// A server of the session, usable or not.
@@ -27,7 +27,7 @@ impl ServerEntry {
     pub(crate) fn new(
         defined: DefinedMcpServer,
         config: &Arc<McpServersConfig>,
-        secrets: &SecretReports,
+        secrets: &SessionSecrets,
     ) -> ServerEntry {
         let is_enabled = Arc::new(AtomicBool::new(defined.is_enabled));
         let slot = |settings: &McpServerSettings| {

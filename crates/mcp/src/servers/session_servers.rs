@@ -6,7 +6,7 @@ use host::Guardian;
 
 use super::{McpServersConfig, ServerEntry, ServerSlot};
 use crate::McpRevision;
-use crate::secret_reports::SecretReports;
+use crate::session_secrets::SessionSecrets;
 
 /// The servers of a session. As a catalogue, it has those that every agent may use, or those of one agent definition.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct McpServers {
 struct SharedServers {
     entries: RwLock<Vec<Arc<ServerEntry>>>,
     config: Arc<McpServersConfig>,
-    secrets: SecretReports,
+    secrets: SessionSecrets,
 }
 
 /// What a connection to a server shows.
@@ -56,7 +56,7 @@ impl McpServers {
     pub fn new(mut config: McpServersConfig) -> McpServers {
         let servers = std::mem::take(&mut config.servers);
         let config = Arc::new(config);
-        let secrets = SecretReports::default();
+        let secrets = SessionSecrets::default();
         let entry = |defined| Arc::new(ServerEntry::new(defined, &config, &secrets));
         let entries = RwLock::new(servers.into_iter().map(entry).collect());
         McpServers { shared: Arc::new(SharedServers { entries, config, secrets }), agent: None }
@@ -90,7 +90,7 @@ impl McpServers {
         self.shared.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn secret_reports(&self) -> &SecretReports {
+    pub(crate) fn session_secrets(&self) -> &SessionSecrets {
         &self.shared.secrets
     }
 

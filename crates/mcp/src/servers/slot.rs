@@ -19,8 +19,8 @@ use super::{McpServersConfig, ServerCheck};
 use crate::oauth::Credentials;
 use crate::phase::PhaseCell;
 use crate::prompts::McpPrompt;
-use crate::secret_reports::SecretReports;
 use crate::server::DescriptionList;
+use crate::session_secrets::SessionSecrets;
 use crate::{McpAddress, McpServer, McpServerSettings, McpToolDescription, tool};
 
 /// How long a list of tools is used although the server reports no change.
@@ -39,7 +39,7 @@ pub(crate) struct ServerSlot {
     pub(super) definition: String,
     pub(super) config: Arc<McpServersConfig>,
     /// Told of the tokens for it.
-    pub(super) secrets: SecretReports,
+    pub(super) secrets: SessionSecrets,
     /// The token for it, once it was needed.
     pub(super) credentials: OnceLock<Arc<Credentials>>,
     pub(super) connection: AsyncMutex<ConnectionState>,

@@ -71,6 +71,10 @@ impl Policy {
 
     fn default_by_mode(&self, part: &RequestPart<'_>) -> DefaultDecision {
         let effect = match (self.mode, part) {
+            (
+                PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Plan,
+                RequestPart::ReadOnlyCommand(..) | RequestPart::Read(_) | RequestPart::ReadUnknown,
+            ) if self.asks_reads => RuleEffect::Ask,
             (PermissionMode::AllowAll, _)
             | (_, RequestPart::ReadOnlyCommand(..) | RequestPart::Read(_) | RequestPart::ReadUnknown) => {
                 RuleEffect::Allow

@@ -59,8 +59,12 @@ impl Policy {
             return deny_control(shown);
         }
         if self.is_read_only(simple, folders, line) {
-            let default = DefaultDecision { effect: RuleEffect::Allow, basis: VerdictBasis::ReadOnly };
-            return self.decide(tool, &RequestPart::ReadOnlyCommand(simple, line.scope), shown, default);
+            let part = RequestPart::ReadOnlyCommand(simple, line.scope);
+            let default = match self.asks_reads {
+                true => self.default_by_mode(&part),
+                false => DefaultDecision { effect: RuleEffect::Allow, basis: VerdictBasis::ReadOnly },
+            };
+            return self.decide(tool, &part, shown, default);
         }
         let simple = &self.with_folder_risks(simple, folders, line);
         let part = RequestPart::Command(simple, line.scope);

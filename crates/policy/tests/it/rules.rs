@@ -367,3 +367,22 @@ fn wildcard_for_a_word_does_not_match_an_option() {
     assert_eq!(effect(&policy, &shell("python3 a.py b.py")), Allow);
     assert_eq!(effect(&policy, &shell("python3 '-cimport os#.py' b.py")), Ask);
 }
+
+#[test]
+fn reading_is_asked_about_if_wanted() {
+    for (mode, expected) in [(Default, Ask), (AcceptEdits, Ask), (Plan, Ask), (AllowAll, Allow)] {
+        let policy = Policy { asks_reads: true, ..policy(mode, &[]) };
+        let facts = FilesystemFacts { inside: true, no_controls_below: true, ..FilesystemFacts::default() };
+        let echo = RequestedAct::Shell { command: "echo a".into(), cwd: "/work/app".into(), facts };
+        for request in [read("/work/app/a"), request("shell", echo)] {
+            assert_eq!(check(&policy, &request).effect, expected, "{mode:?} {request:?}");
+        }
+    }
+    let allowed = Policy { asks_reads: true, ..policy(Default, &["allow read", "allow shell(echo *)"]) };
+    assert_eq!(
+        [check(&allowed, &read("/work/app/a")).effect, check(&allowed, &shell("echo a")).effect],
+        [Allow, Allow]
+    );
+    let suggested = check(&Policy { asks_reads: true, ..policy(Default, &[]) }, &read("/work/app/a")).suggested_rule;
+    assert!(suggested.is_some_and(|rule| rule.starts_with("read(")));
+}

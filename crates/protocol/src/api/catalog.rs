@@ -23,6 +23,36 @@ pub struct CatalogView {
     pub problems: u64,
 }
 
+/// Where definitions are looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogFoldersResult {
+    /// The places, strongest first; they need not exist.
+    pub folders: Vec<CatalogFolderView>,
+}
+
+/// A place where definitions are looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogFolderView {
+    /// What is looked for.
+    pub holds: CatalogFolderKind,
+    /// The folder.
+    pub path: String,
+    /// Whether it belongs to the project, and not to the user.
+    pub of_project: bool,
+}
+
+/// What a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CatalogFolderKind {
+    /// Agents.
+    Agents,
+    /// Skills.
+    Skills,
+}
+
 /// A definition in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

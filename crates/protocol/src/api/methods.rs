@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::{
     AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
     AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams,
-    CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams,
-    CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage,
-    EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams,
-    FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams,
-    ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams,
-    ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult,
-    McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult,
-    MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams,
-    RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams,
-    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams,
-    SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams,
-    SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams,
-    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams,
-    TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView,
-    TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams,
-    UsageReport,
+    CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams,
+    CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult,
+    EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult,
+    FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition,
+    HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult,
+    InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams,
+    ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile,
+    McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
+    PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, ReloadSkillsResult, RemoveMcpServerParams,
+    RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams,
+    RunShellParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams,
+    SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage,
+    SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView,
+    SkillsResult, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
+    TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams,
+    TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams,
+    ToggleSkillParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -241,6 +242,14 @@ methods! {
             "Connects to an MCP server, anew if it is connected, and lists its tools.";
         SessionMcpSetServers, "session.mcp.setServers", Session, Owner, SetMcpServersParams => SetMcpServersResult,
             "Replaces the MCP servers that a client added to the running session.";
+        SkillsList, "skills.list", Any, Owner, Nothing => SkillsResult,
+            "The skills of the session, and whether they are switched on.";
+        SkillsToggle, "skills.toggle", Session, Owner, ToggleSkillParams => Nothing,
+            "Switches a skill on or off, as long as this process runs the session.";
+        SkillsReload, "skills.reload", Session, Owner, Nothing => ReloadSkillsResult,
+            "Reads the skills again; agents have them from their next activation on.";
+        ShellRun, "shell.run", Any, Owner, RunShellParams => RunShellResult,
+            "Runs a shell command of the user in the background; it is a task, and no model learns of it.";
         TasksList, "tasks.list", Any, File, TasksParams => TasksPage,
             "Every task of the session, oldest first, in pages.";
         TasksGet, "tasks.get", Any, File, TaskParams => TaskRecord,
@@ -347,6 +356,10 @@ methods! {
             "The projects that the user trusts.";
         CatalogList, "catalog.list", Any, Settings, SettingsParams => CatalogView,
             "The agents, skills, slash commands and plugins of a folder.";
+        CatalogSkills, "catalog.skills", Any, Settings, FindSkillsParams => SkillsResult,
+            "The skills of a folder, as a session in it would have them.";
+        CatalogFolders, "catalog.folders", Any, Settings, SettingsParams => CatalogFoldersResult,
+            "The folders in which the agents and skills of a folder are looked for.";
         CatalogGet, "catalog.get", Any, Settings, DefinitionParams => FullDefinition,
             "One agent, skill or slash command in full.";
         CatalogCheck, "catalog.check", Any, Settings, SettingsParams => CatalogProblems,

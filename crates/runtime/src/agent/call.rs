@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
-use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolPlace};
+use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolError, ToolPlace};
 
 use super::OpenCall;
 use super::call_admission::{
@@ -203,7 +203,12 @@ async fn run_tool(
     };
     let (answer, mut evidence) = match ran {
         Ok(output) => (ToolResult { status: ToolResultStatus::Done, text: output.text.into_string() }, output.evidence),
-        Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
+        Err(error) => {
+            if matches!(error, ToolError::Rejected(_)) {
+                open.turn_end.request();
+            }
+            (failed_answer(call, error, &cx.limits), Vec::new())
+        }
     };
     if let Some(before) = before
         && let Some(after) = call_context.workplace.snapshot_folder(folder.to_owned()).await

@@ -212,6 +212,9 @@ pub(super) fn failed_answer(call: &ToolCallRequest, error: ToolError, limits: &t
         ToolError::Refused(text) => {
             ToolResult { status: ToolResultStatus::Refused, text: Clip::new(&text, limits.output_bytes).into_string() }
         }
+        ToolError::Rejected(text) => {
+            ToolResult { status: ToolResultStatus::Denied, text: Clip::new(&text, limits.output_bytes).into_string() }
+        }
         ToolError::Failed(source) => {
             tracing::warn!(tool = call.tool, error = %source, "a tool failed");
             let text = format!("`{}` failed: {}", call.tool, clip(&source.to_string()));

@@ -1,6 +1,6 @@
 //! Calls with the tool and argument names of other agent products, translated to Bosun's names.
 
-use protocol::{ContentBlock, HookDialect, ToolCallRequest};
+use protocol::{ContentBlock, HookDialect, ToolCallRequest, mcp_tool_name};
 use serde_json::{Map, Value};
 
 use crate::prepared_agent::PreparedAgent;
@@ -17,12 +17,10 @@ pub(super) fn normalize_calls(prepared: &PreparedAgent, content: &mut [ContentBl
 
 fn normalize_call(prepared: &PreparedAgent, call: &mut ToolCallRequest) {
     if prepared.tool(&call.tool).is_none() {
-        let Some((own_name, _)) =
-            ::hooks::tool_names::tool_by_alias(&call.tool).filter(|(own_name, _)| prepared.tool(own_name).is_some())
-        else {
-            return;
-        };
-        call.tool = own_name.to_owned();
+        let own_name = ::hooks::tool_names::tool_by_alias(&call.tool).map(|(own_name, _)| own_name.to_owned());
+        let own_name = own_name.into_iter().chain(mcp_names(&call.tool)).find(|name| prepared.tool(name).is_some());
+        let Some(own_name) = own_name else { return };
+        call.tool = own_name;
     }
     let Some(tool) = prepared.tool(&call.tool) else { return };
     let Ok(Value::Object(input)) = serde_json::from_str::<Value>(&call.input) else { return };
@@ -32,6 +30,12 @@ fn normalize_call(prepared: &PreparedAgent, call: &mut ToolCallRequest) {
         return;
     }
     call.input = Value::Object(normalize_arguments(&call.tool, input, &is_parameter)).to_string();
+}
+
+/// The tools of MCP servers that a name may mean in which a server and its tool are joined with a dash, which either may
+/// contain.
+fn mcp_names(name: &str) -> impl Iterator<Item = String> {
+    name.match_indices('-').map(|(at, _dash)| mcp_tool_name(&name[..at], &name[at + 1..]))
 }
 
 /// Gives arguments that are not in the tool's schema Bosun's names, unless the call already has such an argument.
@@ -61,6 +65,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_dash_may_join_a_server_and_its_tool() {
+        assert_eq!(mcp_names("my-db-query").collect::<Vec<_>>(), ["mcp__my__db-query", "mcp__my-db__query"]);
+        assert_eq!(mcp_names("view").count(), 0);
+    }
 
     #[test]
     fn arguments_are_renamed_if_unambiguous() {

@@ -1,6 +1,7 @@
 //! An open tool call, as the run that answers it knows it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::RunUpdate;
 use protocol::{CallId, Evidence, RunId, ToolResult, Turn};
@@ -18,6 +19,22 @@ pub(crate) struct OpenCall {
     pub(crate) call: CallId,
     /// Whether a hook stops the agent after its calls.
     pub(crate) halt: HookHalt,
+    /// Whether the user wants the turn to end after its calls.
+    pub(crate) turn_end: TurnEnd,
+}
+
+/// The user's wish that a turn ends once the calls of its answer are over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TurnEnd(Arc<AtomicBool>);
+
+impl TurnEnd {
+    pub(crate) fn request(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl OpenCall {

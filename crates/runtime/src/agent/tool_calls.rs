@@ -6,11 +6,13 @@ use kernel::{InputRefusal, RunEnding, RunUpdate};
 use protocol::{FailKind, ToolCallRequest};
 
 use super::call::{CallContext, run_calls};
+use super::open_call::TurnEnd;
 use super::repeat_guard;
 use super::run::{InterruptibleOutcome, StepOutcome};
 use super::{AgentRun, OpenCall};
 use crate::conversation::Conversation;
 use crate::hooks::{self, HookHalt, PendingPostHook, PendingPostHooks};
+use crate::run_requests::RunInput;
 use crate::supervisor::InputRejection;
 
 impl AgentRun {
@@ -23,9 +25,9 @@ impl AgentRun {
                 return self.end(RunEnding::Failed { kind, message }).await;
             }
         };
-        let halt = HookHalt::default();
+        let (halt, turn_end) = (HookHalt::default(), TurnEnd::default());
         let with_caller = |call: ToolCallRequest| {
-            let open = self.open_call(&call, &halt);
+            let open = self.open_call(&call, &halt, &turn_end);
             (call, open)
         };
         let calls = self.conversation.open_calls().into_iter().map(with_caller).collect();
@@ -56,6 +58,10 @@ impl AgentRun {
             None => self.cancel_open_calls().await?,
         }
         self.run_pending_post_hooks(pending.take_all()).await;
+        if turn_end.is_requested() {
+            let ended = self.link.session.submit(vec![RunInput::Interrupt]).await;
+            ended.into_iter().collect::<Result<(), InputRejection>>()?;
+        }
         match halt.reason() {
             Some(reason) => {
                 let (kind, message) = (FailKind::Denied, format!("a hook stopped the agent: {reason}"));
@@ -86,13 +92,14 @@ impl AgentRun {
         self.report(RunUpdate::CallsOutOfTime { turn }).await
     }
 
-    fn open_call(&self, call: &ToolCallRequest, halt: &HookHalt) -> OpenCall {
+    fn open_call(&self, call: &ToolCallRequest, halt: &HookHalt, turn_end: &TurnEnd) -> OpenCall {
         OpenCall {
             session: Arc::clone(&self.link.session),
             run: self.link.run,
             turn: self.conversation.turn(),
             call: call.id.clone(),
             halt: halt.clone(),
+            turn_end: turn_end.clone(),
         }
     }
 }

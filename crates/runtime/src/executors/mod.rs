@@ -49,7 +49,7 @@ impl Executors {
             let context = Arc::clone(context);
             let executor: Arc<dyn Executor> = match kind {
                 TaskType::Main | TaskType::Agent => Arc::new(AgentExecutor::new(context, Arc::clone(&conversations))),
-                TaskType::Shell => Arc::new(ShellExecutor(context)),
+                TaskType::Shell | TaskType::UserShell => Arc::new(ShellExecutor(context)),
                 TaskType::Monitor => Arc::new(MonitorExecutor(context)),
                 TaskType::External => Arc::new(ExternalExecutor),
                 TaskType::Question => Arc::new(QuestionExecutor(context)),

@@ -36,7 +36,10 @@ pub(crate) async fn session_ended(context: &Arc<SessionContext>, supervisor: &Su
 
 /// Whether any hook applies to this message.
 pub(crate) fn has_prompt_hook(context: &Arc<SessionContext>, root: TaskId, message: &SendParams) -> bool {
-    message.task.is_none_or(|task| task == root) && has_root_hook(context, root, HookEvent::UserPromptSubmitted)
+    message.task.is_none_or(|task| task == root)
+        && [HookEvent::UserPromptSubmitted, HookEvent::UserPromptTransformed]
+            .into_iter()
+            .any(|event| has_root_hook(context, root, event))
 }
 
 /// Runs the hooks on the user's prompt; returns the prompt with their changes, or their denial.
@@ -44,11 +47,22 @@ pub(crate) async fn filter_prompt(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     root: TaskId,
-    mut message: SendParams,
+    message: SendParams,
 ) -> Result<SendParams, InputRejection> {
     if !has_prompt_hook(context, root, &message) {
         return Ok(message);
     }
+    let message = filter_typed_prompt(context, supervisor, root, message).await?;
+    transform_prompt(context, supervisor, root, message).await
+}
+
+/// Runs the hooks on the prompt as the user typed it.
+async fn filter_typed_prompt(
+    context: &Arc<SessionContext>,
+    supervisor: &Supervisor,
+    root: TaskId,
+    mut message: SendParams,
+) -> Result<SendParams, InputRejection> {
     let mut prompt = message.text.clone();
     context.workplace.redactor.redact_text(&mut prompt);
     let event = HookEventData::Prompt { prompt };
@@ -58,6 +72,28 @@ pub(crate) async fn filter_prompt(
     }
     let text = verdict.replacement_text.unwrap_or(message.text);
     message.text = std::iter::once(text).chain(verdict.context).collect::<Vec<_>>().join("\n\n");
+    Ok(message)
+}
+
+/// Runs the hooks on the prompt as the root's model will read it. What they make of it, the user does not see.
+async fn transform_prompt(
+    context: &Arc<SessionContext>,
+    supervisor: &Supervisor,
+    root: TaskId,
+    mut message: SendParams,
+) -> Result<SendParams, InputRejection> {
+    let mut transformed = message.text.clone();
+    context.workplace.redactor.redact_text(&mut transformed);
+    let prompt = message.display.clone().unwrap_or_else(|| transformed.clone());
+    let event = HookEventData::TransformedPrompt { prompt, transformed };
+    let Some(verdict) = run_root_hooks(context, supervisor, root, event).await else { return Ok(message) };
+    if let Some(reason) = verdict.denial_reason() {
+        return Err(InputRejection::Hook(reason.to_owned()));
+    }
+    if let Some(text) = verdict.replacement_text {
+        message.display.get_or_insert(message.text);
+        message.text = text;
+    }
     Ok(message)
 }
 

@@ -491,6 +491,7 @@ fn a_policy_arrives_with_all_its_rules() {
     let rule = |effect, text: &str, source| Rule::parse(effect, text, source).unwrap();
     let policy = Policy {
         mode: PermissionMode::AcceptEdits,
+        asks_reads: true,
         rules: vec![
             rule(RuleEffect::Allow, "Bash(git *)", RuleSource::Flag),
             rule(RuleEffect::Deny, "edit(src/**)", RuleSource::Project("/p/.bosun/config.toml".into())),

@@ -138,6 +138,8 @@ pub(crate) enum RunInput {
     StopHooksRan,
     /// A message of the runtime to the run's own task.
     Note(String),
+    /// The user wants the turn to end.
+    Interrupt,
 }
 
 impl RunInput {
@@ -146,6 +148,7 @@ impl RunInput {
         match self {
             RunInput::Update(update) => KernelInput::Report(run, update),
             RunInput::StopHooksRan => KernelInput::StopHooksRan { task: run.task, activation: run.activation },
+            RunInput::Interrupt => KernelInput::Interrupt(run.task),
             RunInput::Note(text) => {
                 let (from, delivery) = (Principal::Runtime, MailDelivery::Steer);
                 KernelInput::Send(NewMail { to: run.task, from, delivery, body: MailBody::text(text) })

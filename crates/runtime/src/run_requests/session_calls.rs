@@ -11,6 +11,7 @@ use tools::{FileAccess, FileAccessGuard, Heartbeat, SessionServices, Tool, ToolC
 use crate::asks::UserAsker;
 use crate::background_commands::AgentShellTasks;
 use crate::call_waits::Caller;
+use crate::hooks::HookedRequestMeta;
 use crate::long_calls::AgentLongCalls;
 use crate::mcp_resources::AgentMcpResources;
 use crate::network_gate::PolicyNetworkGate;
@@ -67,6 +68,7 @@ fn services(context: &Arc<SessionContext>, agent: &Arc<PreparedAgent>, caller: &
         long_calls: Arc::new(AgentLongCalls { context: Arc::clone(context), caller: caller.clone() }),
         model: Arc::new(SessionModelAsker { context: Arc::clone(context), supervisor: caller.supervisor.clone() }),
         resources: Arc::new(AgentMcpResources { context: Arc::clone(context), agent: Arc::clone(agent) }),
+        request_meta: Arc::new(HookedRequestMeta { context: Arc::clone(context), caller: caller.clone() }),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The agents that a session can run, and what they are made of.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::Model;
 use protocol::AgentSpec;
 use tools::{Tool, ToolCatalog};
 
+use super::SessionSkills;
 use super::joined_catalog::JoinedCatalog;
 use crate::catalog::Catalog;
 use crate::client_extensions::ClientExtensions;
@@ -20,6 +22,8 @@ use crate::settings::SessionSettings;
 pub(crate) struct AgentCatalog {
     /// The available agents, skills, hooks and slash commands.
     pub(crate) definitions: Arc<Catalog>,
+    /// The skills as they are now.
+    pub(crate) skills: SessionSkills,
     /// The definition of the root's agent, if it is not the default one.
     pub(crate) main_agent: Option<AgentSpec>,
     /// The model that the session started with.
@@ -57,6 +61,11 @@ impl AgentCatalog {
     pub(crate) fn new(settings: &SessionSettings, instructions: Instructions) -> AgentCatalog {
         AgentCatalog {
             definitions: Arc::clone(&settings.catalog),
+            skills: SessionSkills::new(
+                &settings.catalog.skills,
+                &settings.disabled_skills,
+                settings.skill_source.clone(),
+            ),
             main_agent: settings.main_agent.clone(),
             model: Arc::clone(&settings.model),
             model_spec: settings.model_spec.clone(),
@@ -80,6 +89,7 @@ impl AgentCatalog {
         models: Arc<dyn ModelResolver>,
     ) -> Result<AgentCatalog, ModelResolveError> {
         Ok(AgentCatalog {
+            skills: SessionSkills::new(&definitions.skills, &BTreeSet::new(), None),
             definitions: Arc::new(definitions),
             main_agent: None,
             model: models.open(model_spec)?,

@@ -34,13 +34,13 @@ pub(crate) struct SlashDispatcher<'a> {
 impl SlashDispatcher<'_> {
     /// Runs a text, if it is a command.
     pub(crate) async fn dispatch(&self, text: &str) -> SlashOutcome {
-        let registry = SlashRegistry::of(&self.context.catalog.definitions);
+        let registry = SlashRegistry::of_session(&self.context.catalog);
         self.perform(&registry, registry.parse(text)).await
     }
 
     /// Runs a command by its name.
     pub(crate) async fn invoke(&self, name: &str, input: &str) -> SlashOutcome {
-        let registry = SlashRegistry::of(&self.context.catalog.definitions);
+        let registry = SlashRegistry::of_session(&self.context.catalog);
         self.perform(&registry, registry.find(name, input.trim())).await
     }
 

@@ -10,6 +10,7 @@ use super::error::SlashError;
 use super::outcome::{SlashOutcome, unknown_command};
 use super::parse::{normalize_name, parse};
 use crate::Catalog;
+use crate::session_context::AgentCatalog;
 
 /// A slash command as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,15 @@ pub struct SlashMatch<'a> {
 impl SlashRegistry {
     /// The commands of a catalogue and the built-in ones.
     pub fn of(catalog: &Catalog) -> SlashRegistry {
+        SlashRegistry::with_skills(catalog, catalog.skills.clone())
+    }
+
+    /// The commands of a session, whose skills may have changed since its catalogue was built.
+    pub(crate) fn of_session(catalog: &AgentCatalog) -> SlashRegistry {
+        SlashRegistry::with_skills(&catalog.definitions, catalog.skills.enabled())
+    }
+
+    fn with_skills(catalog: &Catalog, skills: Vec<SkillSpec>) -> SlashRegistry {
         let mut registry = SlashRegistry { untrusted: catalog.untrusted_commands.clone(), ..SlashRegistry::default() };
         for row in &BUILT_IN_COMMANDS {
             let (kind, action) = match row.target {
@@ -89,7 +99,7 @@ impl SlashRegistry {
                 SlashAction::File(spec.clone()),
             );
         }
-        for spec in catalog.skills.iter().filter(|skill| skill.user_invocable) {
+        for spec in skills.into_iter().filter(|skill| skill.user_invocable) {
             let SkillSpec { name, description, source, .. } = spec.clone();
             let slash = SlashCommand { name, description, hint: None, kind: SlashKind::Skill, source };
             registry.add(slash, SlashAction::Skill(spec.clone()));

@@ -170,7 +170,7 @@ impl AgentSubagents {
             let own = self.agent.definition.name.clone();
             return Err(AgentChoiceError::NotPermitted { own, shown, startable: startable() });
         }
-        if let Some(skill) = agent.skills.iter().find(|skill| catalog.skill(skill).is_none()) {
+        if let Some(skill) = agent.skills.iter().find(|skill| !self.context.catalog.skills.has(skill)) {
             let (skill, place) = (skill.clone(), agent.source.clone());
             return Err(AgentChoiceError::NoSkill { shown, skill, place });
         }

@@ -57,10 +57,10 @@ impl AgentSubagents {
     }
 
     pub(super) async fn load_skill(&self, name: String) -> Result<String, ToolError> {
-        let skills = &self.context.catalog.definitions.skills;
-        let Some(skill) = skills.iter().find(|skill| skill.model_invocable && skill.name == name) else {
-            let names: Vec<&str> =
-                skills.iter().filter(|skill| skill.model_invocable).map(|skill| skill.name.as_str()).collect();
+        let mut skills = self.context.catalog.skills.enabled();
+        skills.retain(|skill| skill.model_invocable);
+        let Some(skill) = skills.iter().find(|skill| skill.name == name) else {
+            let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
             let shown = Clip::new(&name, 100);
             return Err(ToolError::refused(format!("there is no skill `{shown}`; available: {}", names.join(", "))));
         };

@@ -205,6 +205,7 @@ fn revert_step(step: &PatchStep, cx: &ToolContext) -> Option<String> {
 fn with_note(error: ToolError, note: &str) -> ToolError {
     match error {
         ToolError::Refused(text) => ToolError::Refused(format!("{text}\n{note}")),
+        rejected @ ToolError::Rejected(_) => rejected,
         ToolError::Failed(source) => ToolError::failed(format!("{source}; {note}")),
     }
 }

@@ -10,10 +10,10 @@ use bosun_tools::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CallInProgress,
     CreateItemRequest, FileAccess, FileAccessGuard, FileStamps, FollowedCall, Heartbeat, IntentReporter, ItemEdit,
     LongCallStart, LongCalls, McpResources, MessageAgentsRequest, ModelAsker, ModelQuestion, ModelReply, MovedCall,
-    PlanExitRequest, ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor,
-    StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion,
-    WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools,
-    shared_list_tools,
+    PlanExitRequest, ReadAgentRequest, RequestMeta, RequestMetaSource, SessionControl, SessionServices,
+    SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits, ToolOutput,
+    UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools, builtin_tools,
+    plan_mode_tools, shared_list_tools,
 };
 use host::{Guardian, Workspace};
 use net::NetworkRoute;
@@ -74,6 +74,7 @@ impl Agent {
                 long_calls: above.clone(),
                 model: above.clone(),
                 resources: above.clone(),
+                request_meta: above.clone(),
             }),
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             address_gate: above.clone(),
@@ -323,6 +324,20 @@ impl ModelAsker for Above {
         Box::pin(async move {
             self.hear(format!("question {}", question.prompt));
             Ok(ModelReply { model: "m".into(), text: "reply".into() })
+        })
+    }
+}
+
+impl RequestMetaSource for Above {
+    fn meta_for<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        _arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<RequestMeta, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("meta {server} {tool}"));
+            Ok(RequestMeta::Standard)
         })
     }
 }

@@ -7,6 +7,31 @@ use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::permission;
 
+/// What a client's decision says if it could not ask a user.
+pub(crate) const NOBODY_AVAILABLE: &str = "no user was available to ask";
+
+/// Why a call was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallDenial {
+    /// A user rejected it.
+    Rejected,
+    /// Nobody decided.
+    Undecided,
+}
+
+impl CallDenial {
+    fn of(decision: &AskDecision, by: DecidedBy) -> Option<CallDenial> {
+        match (decision, by) {
+            (AskDecision::Deny { message }, DecidedBy::User) if message == NOBODY_AVAILABLE => {
+                Some(CallDenial::Undecided)
+            }
+            (AskDecision::Deny { .. }, DecidedBy::User) => Some(CallDenial::Rejected),
+            (AskDecision::Deny { .. }, DecidedBy::Deadline) => Some(CallDenial::Undecided),
+            (AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. }, _) => None,
+        }
+    }
+}
+
 impl EventTranslator {
     pub(super) fn ask_opened(&mut self, task: TaskId, ask: Ask) -> Vec<CopilotEvent> {
         let agent = self.subagent_id(task);
@@ -66,8 +91,8 @@ impl EventTranslator {
         let agent = self.subagent_id(task);
         let request = ask.to_string();
         let Some(subject) = self.asks.remove(ask) else { return Vec::new() };
-        if let (AskSubject::Permission { .. }, AskDecision::Deny { .. }) = (&subject, &decision) {
-            self.denied_calls.insert((task, call.clone()), by);
+        if let (AskSubject::Permission { .. }, Some(denial)) = (&subject, CallDenial::of(&decision, by)) {
+            self.denied_calls.insert((task, call.clone()), denial);
         }
         let event = match subject {
             AskSubject::Permission { .. } => {
@@ -106,6 +131,9 @@ fn permission_result(decision: AskDecision, by: DecidedBy) -> Value {
             json!({ "kind": "approved" })
         }
         (AskDecision::Deny { .. }, DecidedBy::Deadline) => {
+            json!({ "kind": "denied-no-approval-rule-and-could-not-request-from-user" })
+        }
+        (AskDecision::Deny { message }, DecidedBy::User) if message == NOBODY_AVAILABLE => {
             json!({ "kind": "denied-no-approval-rule-and-could-not-request-from-user" })
         }
         (AskDecision::Deny { message }, DecidedBy::User) => {

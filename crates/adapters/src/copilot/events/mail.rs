@@ -6,6 +6,7 @@ use serde_json::json;
 use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::tasks::TrackedTask;
+use super::user_shell::user_command_started;
 
 /// Mail that its task has not read yet.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ impl EventTranslator {
         delivery: MailDelivery,
         body: MailBody,
     ) -> Vec<CopilotEvent> {
+        if let (true, MailBody::Text { text, .. }) = (self.is_user_command(task), &body) {
+            return user_command_started(task, text);
+        }
         let is_running = self.agents.get(&task).is_some_and(TrackedTask::is_running);
         let delivery = match delivery {
             _ if !is_running => "idle",

@@ -9,7 +9,9 @@ mod session;
 mod tasks;
 mod translator;
 mod turns;
+mod user_shell;
 
+pub(crate) use asks::NOBODY_AVAILABLE;
 pub(crate) use event::{CopilotEvent, message_id};
 pub(crate) use permission::permission_request;
 pub(crate) use translator::EventTranslator;

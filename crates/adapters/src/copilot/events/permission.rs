@@ -58,7 +58,7 @@ pub(crate) fn permission_request(call: &CallId, tool: &str, input: &str, reason:
 }
 
 /// The server and the name of an MCP tool.
-fn mcp_tool(tool: &str) -> Option<(&str, &str)> {
+pub(super) fn mcp_tool(tool: &str) -> Option<(&str, &str)> {
     tool.strip_prefix("mcp__")?.split_once("__")
 }
 

@@ -196,7 +196,7 @@ fn root_activation_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
     event.into_iter().chain([CopilotEvent::transient("assistant.idle", idle)]).collect()
 }
 
-fn outcome_text(outcome: &TaskOutcome) -> String {
+pub(super) fn outcome_text(outcome: &TaskOutcome) -> String {
     match outcome {
         TaskOutcome::Failed { message, .. } => message.clone(),
         TaskOutcome::TimedOut { .. } => "the turn limit or the time limit was reached".to_owned(),

@@ -4,17 +4,19 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, SystemClock};
 use protocol::{
-    AskId, AskSubject, CallId, DecidedBy, Envelope, Event, HiddenTasks, MailId, ParkReason, SessionId, SessionMode,
-    TaskId, Timestamp,
+    AskId, AskSubject, CallId, Envelope, Event, HiddenTasks, MailId, ParkReason, SessionId, SessionMode, TaskId,
+    Timestamp,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::asks::CallDenial;
 use super::event::{CopilotEvent, event_id};
 use super::mail::UnreadMail;
 use super::session::{autopilot_stopped, compacted};
 use super::tasks::TrackedTask;
 use super::turns::TrackedCall;
+use super::user_shell::user_command_ended;
 use crate::copilot::model_names::client_model_name;
 
 /// The state needed to translate the next log entry.
@@ -32,8 +34,8 @@ pub(crate) struct EventTranslator {
     hidden: HiddenTasks,
     pub(super) calls: HashMap<(TaskId, CallId), TrackedCall>,
     pub(super) asks: HashMap<AskId, AskSubject>,
-    /// Calls that were denied and not answered yet, with who denied them.
-    pub(super) denied_calls: HashMap<(TaskId, CallId), DecidedBy>,
+    /// Calls that were denied and not answered yet, with the reason.
+    pub(super) denied_calls: HashMap<(TaskId, CallId), CallDenial>,
     /// Unread mail.
     pub(super) mail: HashMap<MailId, UnreadMail>,
     /// Autopilot continuations that the root has not read.
@@ -138,6 +140,10 @@ impl EventTranslator {
             }
             Event::TaskFinished { outcome } => self.task_finished(task, at, &outcome),
             Event::ActivationStarted { .. } => self.activation_started(task, at),
+            Event::ActivationEnded { outcome, text, .. } if self.is_user_command(task) => {
+                let ended = user_command_ended(task, &outcome, text);
+                std::iter::once(ended).chain(self.activation_ended(task, at, &outcome)).collect()
+            }
             Event::ActivationEnded { outcome, .. } => self.activation_ended(task, at, &outcome),
             Event::MailAdmitted { mail, from, delivery, body } => self.mail_admitted(task, mail, from, delivery, body),
             Event::MailDelivered { mail } => mail.iter().filter_map(|mail| self.mail_delivered(task, *mail)).collect(),

@@ -1,11 +1,13 @@
 //! Events about turns and their calls.
 
 use hooks::tool_names;
-use protocol::{CallId, ContentBlock, DecidedBy, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage, tool_name};
+use protocol::{CallId, ContentBlock, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage, tool_name};
 use serde_json::{Value, json};
 
 use super::EventTranslator;
+use super::asks::CallDenial;
 use super::event::{CopilotEvent, message_id};
+use super::permission::mcp_tool;
 use crate::copilot::methods::model::REPORTED_CONTEXT_TOKENS;
 use crate::copilot::model_names::client_model_name;
 
@@ -187,12 +189,15 @@ impl EventTranslator {
         if std::mem::replace(&mut tracked.started, true) {
             return Vec::new();
         }
-        let content = json!({
+        let mut content = json!({
             "toolCallId": key.1.to_string(),
             "toolName": client_tool_name(&tracked.tool),
             "arguments": tracked.client_arguments(),
             "turnId": tracked.turn.0.to_string(),
         });
+        if let Some((server, tool)) = mcp_tool(&tracked.tool) {
+            (content["mcpServerName"], content["mcpToolName"]) = (server.into(), tool.into());
+        }
         vec![CopilotEvent::persistent("tool.execution_start", content).for_agent(agent_id)]
     }
 
@@ -213,8 +218,8 @@ impl EventTranslator {
         }
         if answer.status.is_error() {
             let message = match self.denied_calls.remove(&(task, call)) {
-                Some(DecidedBy::User) => format!("The user rejected this tool call. {}", answer.text),
-                Some(DecidedBy::Deadline) => format!("Permission denied: nobody decided. {}", answer.text),
+                Some(CallDenial::Rejected) => format!("The user rejected this tool call. {}", answer.text),
+                Some(CallDenial::Undecided) => format!("Permission denied: nobody decided. {}", answer.text),
                 None => answer.text,
             };
             content["error"] = json!({ "message": message, "code": answer.status.as_str() });

@@ -11,6 +11,7 @@ use super::unhandled;
 use crate::copilot::client_events::call_key;
 use crate::copilot::client_tools::ClientToolResult;
 use crate::copilot::connection::CopilotConnection;
+use crate::copilot::events::NOBODY_AVAILABLE;
 use crate::copilot::hosted_session::HostedSession;
 use crate::copilot::questions::{self, plan_decision};
 
@@ -111,7 +112,7 @@ async fn permission_decision(
         }
         "reject" | "denied-interactively-by-user" => AskDecision::Deny { message: text("feedback") },
         "user-not-available" | "denied-no-approval-rule-and-could-not-request-from-user" => {
-            AskDecision::Deny { message: "no user was available to ask".to_owned() }
+            AskDecision::Deny { message: NOBODY_AVAILABLE.to_owned() }
         }
         "cancelled" => AskDecision::Deny { message: text("reason") },
         "denied-by-rules" => AskDecision::Deny { message: "a rule denies it".to_owned() },

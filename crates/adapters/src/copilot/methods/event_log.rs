@@ -1,5 +1,6 @@
 //! `session.eventLog.*`: the session's events for clients that read them instead of listening.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rpc::ErrorObject;
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::fields::required_text;
-use super::unhandled;
+use super::{mcp, unhandled};
+use crate::copilot::client_mcp_tokens::TOKEN_REQUIRED;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::history;
 use crate::copilot::hosted_session::HostedSession;
@@ -26,17 +28,26 @@ const REMOTE_PAUSE: Duration = Duration::from_millis(250);
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
-    session: &HostedSession,
+    session: &Arc<HostedSession>,
     method: &str,
     params: Value,
 ) -> Result<Value, ErrorObject> {
     match method {
         "session.eventLog.read" => read(session, &params).await,
         "session.eventLog.tail" => Ok(json!({ "cursor": end(session).await?.to_text() })),
-        // Every client receives all events.
-        "session.eventLog.registerInterest" => Ok(json!({ "handle": required_text(&params, "eventType")? })),
+        // Every client receives all events; only tokens for MCP servers are not asked for unless somebody supplies them.
+        "session.eventLog.registerInterest" => {
+            let event = required_text(&params, "eventType")?;
+            if event == TOKEN_REQUIRED {
+                session.tool_calls.mcp_tokens.add_interest();
+                mcp::connect_with_tokens(session);
+            }
+            Ok(json!({ "handle": event }))
+        }
         "session.eventLog.releaseInterest" => {
-            required_text(&params, "handle")?;
+            if required_text(&params, "handle")? == TOKEN_REQUIRED {
+                session.tool_calls.mcp_tokens.release_interest();
+            }
             Ok(json!({ "success": true }))
         }
         other => Err(unhandled(other)),

@@ -69,8 +69,21 @@ pub(crate) async fn call(
     Ok(Value::Null)
 }
 
+/// Connects again to the servers that need a token: a client supplies them from now on.
+pub(crate) fn connect_with_tokens(session: &Arc<HostedSession>) {
+    let connecting = Arc::clone(session);
+    session.features.run_in_background(async move {
+        let _others_are_done = connecting.features.connecting.lock().await;
+        let Ok(servers) = servers(&connecting).await else { return };
+        let waiting = servers.iter().filter(|server| server.status == McpServerStatus::NeedsAuth);
+        // The client sees in a server's state whether it works.
+        drop(futures_util::future::join_all(waiting.map(|server| reconnect(&connecting, &server.name))).await);
+    });
+}
+
 /// Connects to the servers that a client has configured, which expects to see which of them work.
 pub(crate) async fn connect_own(session: &HostedSession) {
+    let _connecting = session.features.connecting.lock().await;
     let Ok(servers) = servers(session).await else { return };
     let is_own = |server: &&McpServerView| server.scope == McpServerScope::Session && server.agent.is_none();
     let own = servers.iter().filter(is_own).filter(|server| server.status == McpServerStatus::Ready);

@@ -65,6 +65,10 @@ pub(super) async fn call(
             let uri = required_text(&params, "uri")?;
             return Err(ErrorObject::internal(format!("the resource {uri} is not available: {NO_APPS}")));
         }
+        "session.mcp.oauth.handlePendingRequest" => {
+            let request = required_text(&params, "requestId")?;
+            json!({ "success": session.tool_calls.mcp_tokens.answer(request, &params["result"]) })
+        }
         "session.mcp.oauth.login" => return Err(login(session, required_text(&params, "serverName")?).await?),
         other if other.starts_with("session.mcp.apps.") || other.starts_with("session.mcp.oauth.") => {
             return Err(unhandled(other));

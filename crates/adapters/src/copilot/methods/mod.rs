@@ -34,7 +34,9 @@ mod queue;
 mod secrets;
 mod server;
 mod sessions;
+mod shell;
 mod signed_out;
+pub(crate) mod skill_discovery;
 mod skills;
 pub(super) mod tasks;
 mod tools;
@@ -84,7 +86,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         "session.completions" | "session.visibility" | "session.lsp" => {
             local_only::call(connection, &*session()?, method, params).await
         }
-        "session.eventLog" => event_log::call(connection, &*session()?, method, params).await,
+        "session.eventLog" => event_log::call(connection, &session()?, method, params).await,
         "session.history" => history::call(connection, &*session()?, method, params).await,
         "session.instructions" => context::call(connection, &*session()?, method, params).await,
         "session.name" => names::call(connection, &*session()?, method, params).await,
@@ -125,6 +127,8 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         "session.model" => model::call(connection, &*session()?, method, params).await,
         "session.plan" => plan::call(connection, &*session()?, method, params).await,
         "session.autopilotObjective" => objective::call(connection, &*session()?, method, params).await,
+        "session.shell" => shell::call(connection, &session()?, method, params).await,
+        "skills" | "skills.config" | "agents" => skill_discovery::call(connection, method, &params).await,
         "session.skills" => skills::call(connection, &*session()?, method, params).await,
         "session.workspaces" => workspaces::call(connection, &*session()?, method, params).await,
         "session.tasks" => tasks::call(connection, &*session()?, method, params).await,

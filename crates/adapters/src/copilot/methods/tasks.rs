@@ -1,6 +1,6 @@
 //! `session.tasks.*`: the agents and commands of a session, and its external tasks.
 
-mod output;
+pub(super) mod output;
 mod view;
 
 use protocol::api::{
@@ -119,7 +119,7 @@ async fn progress(session: &HostedSession, params: &Value) -> Result<Value, Erro
     }}))
 }
 
-async fn task_record(session: &HostedSession, id: &str) -> Result<Option<TaskRecord>, ErrorObject> {
+pub(super) async fn task_record(session: &HostedSession, id: &str) -> Result<Option<TaskRecord>, ErrorObject> {
     let Ok(task) = id.parse::<TaskId>() else { return Ok(None) };
     match session.call(Method::TasksGet, TaskParams { task }).await {
         Ok(record) => Ok(Some(record)),
@@ -155,9 +155,7 @@ async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
         return Ok(json!({ "cancelled": client_tasks::cancel(session, client_task).await? }));
     }
     let Some(task) = task_param(params)? else { return Ok(json!({ "cancelled": false })) };
-    let stop = StopTaskParams { task, how: CancelMode::Abort };
-    let stopped: Result<Value, _> = session.call(Method::TasksStop, stop).await;
-    Ok(json!({ "cancelled": was_performed(stopped)? }))
+    Ok(json!({ "cancelled": stop(session, task).await? }))
 }
 
 async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
@@ -188,6 +186,12 @@ async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> 
 /// The task id in the parameters; none if no task can have it.
 fn task_param(params: &Value) -> Result<Option<TaskId>, ErrorObject> {
     Ok(required_text(params, "id")?.parse().ok())
+}
+
+/// Stops a task; returns whether there was one to stop.
+pub(super) async fn stop(session: &HostedSession, task: TaskId) -> Result<bool, ErrorObject> {
+    let stop = StopTaskParams { task, how: CancelMode::Abort };
+    was_performed(session.call(Method::TasksStop, stop).await)
 }
 
 /// Whether a call was performed; `false` if the session refused it.

@@ -1,5 +1,6 @@
 //! What clients use of a session besides its conversation: permissions, forms, commands, canvases.
 
+use protocol::SkillSpec;
 use serde_json::{Value, json};
 use testkit::session::{Scenario, scenario};
 
@@ -199,5 +200,23 @@ async fn tasks_and_requests_that_do_not_exist_are_not_found() {
         let answer = client.call(method, missing.clone()).await.unwrap();
         assert_eq!(answer[field], false, "{method}: {answer}");
     }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn skills_are_listed_and_switched() {
+    let skill = SkillSpec { name: "pdf".into(), description: "Reads PDFs.".into(), ..SkillSpec::default() };
+    let mut client = CopilotTestClient::start(test_scenario().skill(skill));
+    let id = client.create_session(json!({})).await;
+    client.call("session.skills.ensureLoaded", of(&id, json!({}))).await.unwrap();
+    client.call("session.skills.disable", of(&id, json!({ "name": "pdf" }))).await.unwrap();
+    let listed = client.call("session.skills.list", of(&id, json!({}))).await.unwrap();
+    assert_eq!((&listed["skills"][0]["name"], &listed["skills"][0]["enabled"]), (&json!("pdf"), &json!(false)));
+    client.call("session.skills.enable", of(&id, json!({ "name": "pdf" }))).await.unwrap();
+    let listed = client.call("session.skills.list", of(&id, json!({}))).await.unwrap();
+    assert_eq!(listed["skills"][0]["enabled"], true);
+    assert!(client.call("session.skills.enable", of(&id, json!({ "name": "none" }))).await.is_err());
+    let invoked = client.call("session.skills.getInvoked", of(&id, json!({}))).await.unwrap();
+    assert_eq!(invoked["skills"], json!([]));
     client.close().await;
 }

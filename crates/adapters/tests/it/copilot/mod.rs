@@ -9,4 +9,5 @@ mod server_methods;
 mod session_state;
 mod sessions;
 mod tools;
+mod user_shell;
 mod wishes;

@@ -234,3 +234,42 @@ async fn the_type_of_a_failed_result_is_part_of_its_event() {
     assert!(history["events"].as_array().unwrap().contains(&live), "{history}");
     client.close().await;
 }
+
+#[tokio::test]
+async fn a_result_that_the_user_rejected_ends_the_turn() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let mut tools = lookup_tool();
+    tools[0]["skipPermission"] = true.into();
+    let id = client.create_session(json!({ "tools": tools })).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
+    let requested = client.next_event("external_tool.requested").await["data"]["requestId"].clone();
+    let result = json!({ "textResultForLlm": "not in production", "resultType": "rejected" });
+    let answer = json!({ "sessionId": id, "requestId": requested, "result": result });
+    client.call("session.tools.handlePendingToolCall", answer).await.unwrap();
+    let events = client.events_until("session.idle").await;
+    let done = events.iter().find(|event| event["type"] == "tool.execution_complete").unwrap();
+    assert_eq!(done["data"]["error"], json!({ "code": "rejected", "message": "not in production" }));
+    assert!(!kinds(&events).contains(&"assistant.message"), "the model is not asked again: {:?}", kinds(&events));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_approves_everything_or_has_no_user_is_understood() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write a.txt" })).await.unwrap();
+    let request = client.next_event("permission.requested").await["data"].clone();
+    assert!(request["resolvedByHook"].is_null());
+    let nobody =
+        json!({ "sessionId": id, "requestId": request["requestId"], "result": { "kind": "user-not-available" } });
+    client.call("session.permissions.handlePendingPermissionRequest", nobody).await.unwrap();
+    let done = client.next_event("tool.execution_complete").await["data"].clone();
+    assert!(done["error"]["message"].as_str().unwrap().starts_with("Permission denied"), "{done}");
+    client.events_until("session.idle").await;
+    client.call("session.permissions.setApproveAll", json!({ "sessionId": id, "enabled": true })).await.unwrap();
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write b.txt" })).await.unwrap();
+    let request = client.next_event("permission.requested").await["data"].clone();
+    assert_eq!(request["resolvedByHook"], true, "the client has decided already");
+    assert_eq!(client.next_event("tool.execution_complete").await["data"]["success"], true);
+    client.close().await;
+}

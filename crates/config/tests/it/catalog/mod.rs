@@ -21,6 +21,7 @@ use protocol::SettingsFileScope;
 struct Asked<'a> {
     given: Option<&'a str>,
     plugins: Vec<PathBuf>,
+    skill_dirs: Vec<PathBuf>,
     remote: RemoteDefinitions,
     untrusted: bool,
     no_hooks: Option<PathBuf>,
@@ -42,6 +43,7 @@ impl Machine {
             trust: if asked.untrusted { TrustStatus::Untrusted } else { TrustStatus::Trusted },
             scopes: &SettingsFileScope::ALL,
             plugins: &asked.plugins,
+            skill_dirs: &asked.skill_dirs,
             inline: &inline,
             remote: asked.remote,
             hooks_forbidden_by: asked.no_hooks,

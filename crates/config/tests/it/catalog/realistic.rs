@@ -20,6 +20,7 @@ fn catalog() -> CatalogListing {
         trust: TrustStatus::Trusted,
         scopes: &SettingsFileScope::ALL,
         plugins: &[wild.join("plugins/quality"), wild.join("plugins/flat")],
+        skill_dirs: &[],
         inline: &[],
         remote: RemoteDefinitions::default(),
         hooks_forbidden_by: None,

@@ -223,3 +223,15 @@ fn total_length_of_descriptions_is_checked() {
     assert_eq!((pressure.largest[0].0.as_str(), pressure.threshold), ("long", 15_000));
     assert_eq!(DescriptionOverflow::measure(specs(), 30_000), None);
 }
+
+#[test]
+fn skills_of_named_folders_come_before_all_others() {
+    let machine = Machine::new();
+    machine.write("project/.claude/skills/pdf/SKILL.md", &agent("of the project"));
+    machine.write("named/pdf/SKILL.md", &agent("of a named folder"));
+    let missing = machine.path("missing");
+    let catalog =
+        machine.asked(Asked { skill_dirs: vec![missing, machine.path("named")], ..Asked::default() }).unwrap();
+    let skills: Vec<_> = catalog.effective_skills().map(|skill| skill.spec.description.as_str()).collect();
+    assert_eq!(skills, ["of a named folder"]);
+}

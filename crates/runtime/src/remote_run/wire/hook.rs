@@ -48,6 +48,8 @@ impl WireHookEvent {
             HookEventData::SessionStart(_)
             | HookEventData::SessionEnd { .. }
             | HookEventData::Prompt { .. }
+            | HookEventData::TransformedPrompt { .. }
+            | HookEventData::PreMcp(_)
             | HookEventData::AgentStart
             | HookEventData::Item { .. }
             | HookEventData::Error { .. } => return None,
@@ -136,6 +138,8 @@ impl From<HookVerdict> for WireVerdict {
             ruling,
             updated_input,
             replacement_text,
+            // Calls of MCP servers' tools are sent where the session is.
+            mcp_meta: _,
             halt_reason,
             context,
             messages,
@@ -188,6 +192,16 @@ impl From<WireVerdict> for HookVerdict {
             RuleUpdate { change, effect, rules }
         });
         let rules = rules.collect();
-        HookVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules, client_allows }
+        HookVerdict {
+            ruling,
+            updated_input,
+            replacement_text,
+            mcp_meta: None,
+            halt_reason,
+            context,
+            messages,
+            rules,
+            client_allows,
+        }
     }
 }

@@ -323,6 +323,7 @@ impl From<WireSealReply> for Result<Option<WorkSeal>, WorkSealError> {
 pub(in crate::remote_run) enum WireToolReply {
     Done { text: String, evidence: Vec<Evidence> },
     Refused { text: String },
+    Rejected { text: String },
     Failed { reason: String },
 }
 
@@ -331,6 +332,7 @@ impl From<Result<ToolOutput, ToolError>> for WireToolReply {
         match reply {
             Ok(ToolOutput { text, evidence }) => WireToolReply::Done { text: text.into_string(), evidence },
             Err(ToolError::Refused(text)) => WireToolReply::Refused { text },
+            Err(ToolError::Rejected(text)) => WireToolReply::Rejected { text },
             Err(ToolError::Failed(source)) => WireToolReply::Failed { reason: source.to_string() },
         }
     }
@@ -342,6 +344,7 @@ impl From<WireToolReply> for Result<ToolOutput, ToolError> {
             // The session has clipped the text.
             WireToolReply::Done { text, evidence } => Ok(ToolOutput { text: Clip::new(&text, text.len()), evidence }),
             WireToolReply::Refused { text } => Err(ToolError::Refused(text)),
+            WireToolReply::Rejected { text } => Err(ToolError::Rejected(text)),
             WireToolReply::Failed { reason } => Err(ToolError::failed(reason)),
         }
     }

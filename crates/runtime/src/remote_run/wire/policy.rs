@@ -18,6 +18,7 @@ pub(in crate::remote_run) struct WirePolicy {
     user_home: Option<OsString>,
     control_paths: Vec<OsString>,
     exempt_folders: Vec<OsString>,
+    asks_reads: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,7 +43,8 @@ enum WireRuleSource {
 
 impl From<&Policy> for WirePolicy {
     fn from(policy: &Policy) -> WirePolicy {
-        let Policy { mode, rules, project_dir, work_folders, user_home, control_paths, exempt_folders } = policy;
+        let Policy { mode, asks_reads, rules, project_dir, work_folders, user_home, control_paths, exempt_folders } =
+            policy;
         let rule = |Rule { effect, text, source, .. }: &Rule| WireRule {
             effect: *effect,
             text: text.clone(),
@@ -56,6 +58,7 @@ impl From<&Policy> for WirePolicy {
             user_home: user_home.clone().map(PathBuf::into_os_string),
             control_paths: os_strings(control_paths),
             exempt_folders: os_strings(exempt_folders),
+            asks_reads: *asks_reads,
         }
     }
 }
@@ -64,7 +67,8 @@ impl TryFrom<WirePolicy> for Policy {
     type Error = RuleError;
 
     fn try_from(policy: WirePolicy) -> Result<Policy, RuleError> {
-        let WirePolicy { mode, rules, project_dir, work_folders, user_home, control_paths, exempt_folders } = policy;
+        let WirePolicy { mode, rules, project_dir, work_folders, user_home, control_paths, exempt_folders, asks_reads } =
+            policy;
         let rules =
             rules.into_iter().map(|WireRule { effect, text, source }| Rule::parse(effect, &text, source.into()));
         Ok(Policy {
@@ -75,6 +79,7 @@ impl TryFrom<WirePolicy> for Policy {
             user_home: user_home.map(PathBuf::from),
             control_paths: paths(control_paths),
             exempt_folders: paths(exempt_folders),
+            asks_reads,
         })
     }
 }

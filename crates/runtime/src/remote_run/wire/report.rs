@@ -98,6 +98,7 @@ pub(in crate::remote_run) enum WireInput {
         text: String,
     },
     StopHooksRan,
+    Interrupt,
     Note {
         text: String,
     },
@@ -121,6 +122,7 @@ impl WireInput {
         Some(match input {
             RunInput::StopHooksRan => WireInput::StopHooksRan,
             RunInput::Note(text) => WireInput::Note { text },
+            RunInput::Interrupt => WireInput::Interrupt,
             RunInput::Update(update) => match update {
                 RunUpdate::Boundary(BoundaryPoint::BetweenTurns) => WireInput::BoundaryBetweenTurns,
                 RunUpdate::Boundary(BoundaryPoint::End) => WireInput::BoundaryAtEnd,
@@ -179,6 +181,7 @@ impl From<WireInput> for RunInput {
         RunInput::Update(match input {
             WireInput::StopHooksRan => return RunInput::StopHooksRan,
             WireInput::Note { text } => return RunInput::Note(text),
+            WireInput::Interrupt => return RunInput::Interrupt,
             WireInput::BoundaryBetweenTurns => RunUpdate::Boundary(BoundaryPoint::BetweenTurns),
             WireInput::BoundaryAtEnd => RunUpdate::Boundary(BoundaryPoint::End),
             WireInput::TurnBegun { model, quote } => RunUpdate::TurnBegun { model, quote: quote.into() },

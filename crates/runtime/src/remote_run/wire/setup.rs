@@ -412,7 +412,7 @@ impl WireCatalog {
         let agent = |agent: &AgentSpec| AgentSpec { hooks: Vec::new(), ..agent.clone() };
         WireCatalog {
             agents: catalog.definitions.agents.iter().map(agent).collect(),
-            skills: catalog.definitions.skills.clone(),
+            skills: catalog.skills.enabled(),
             instructions: catalog.instructions.files.iter().map(instruction).collect(),
             tools: catalog.client_extensions.all_tools().iter().map(|tool| WireTool::of(&**tool, limits)).collect(),
             tool_sources: catalog

@@ -15,8 +15,8 @@ use runtime::slash::SlashOutcome;
 use serde_json::{Value, json};
 use testkit::session::{SessionDriver, scenario};
 use tools::{
-    BoxFuture, CatalogListing, McpControlError, McpServerControl, OutsidePromptUsage, RemoteTasks, SecretSink, Tool,
-    ToolCatalog,
+    BoxFuture, CatalogListing, McpControlError, McpServerControl, McpTokenSource, OutsidePromptUsage, RemoteTasks,
+    SecretSink, Tool, ToolCatalog,
 };
 
 use super::{refused, shown_text};
@@ -115,6 +115,8 @@ impl McpServerControl for TestServers {
     }
 
     fn report_secrets(&self, _sink: Arc<dyn SecretSink>) {}
+
+    fn use_tokens_of(&self, _source: Arc<dyn McpTokenSource>) {}
 
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError> {
         Ok(SetMcpServersResult { added: servers.keys().cloned().collect(), ..SetMcpServersResult::default() })

@@ -45,7 +45,7 @@ pub(super) async fn read(session: &HostedSession, params: &Value) -> Result<Valu
     }
 }
 
-pub(super) async fn task_output(session: &HostedSession, task: TaskId) -> Result<String, ErrorObject> {
+pub(crate) async fn task_output(session: &HostedSession, task: TaskId) -> Result<String, ErrorObject> {
     let OutputResult { output } = session.call(Method::TasksOutput, TaskParams { task }).await?;
     Ok(output)
 }
