@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::mcp_servers::read_servers;
+use super::option_table::session_options_without_effect;
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
@@ -13,9 +14,7 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
         let name = agent["name"].as_str().unwrap_or_default();
         lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
-    if params["skillDirectories"].as_array().is_some_and(|list| !list.is_empty()) {
-        lines.push("`skillDirectories` is not supported and has no effect".to_owned());
-    }
+    lines.extend(session_options_without_effect(params));
     let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
     let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
     lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));

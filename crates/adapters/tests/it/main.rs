@@ -10,5 +10,6 @@ mod drive;
 mod drive_session;
 mod http;
 mod mcp;
+mod options_page;
 #[path = "../../../../fuzz/replay.rs"]
 mod replay;
