@@ -213,7 +213,7 @@ fn has_none_of(option: &str, what: &str, name: &str) -> String {
 }
 
 fn clipped(name: &str) -> String {
-    protocol::clip_middle(name, MAX_NAME_BYTES).into()
+    protocol::clip_middle(name, MAX_NAME_BYTES)
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
