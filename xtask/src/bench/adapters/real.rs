@@ -83,11 +83,9 @@ fn variables(ground: &BenchFolder, url: &str) -> Vec<(&'static str, String)> {
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
         ("COPILOT_HOME", format!("{home}/copilot")),
-        ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
-        ("COPILOT_PROVIDER_BASE_URL", url.to_owned()),
-        ("COPILOT_PROVIDER_API_KEY", "sk-0123456789".to_owned()),
-        ("COPILOT_MODEL", MODEL.to_owned()),
-        ("COPILOT_OFFLINE", "true".to_owned()),
+        ("PROVIDER_URL", url.to_owned()),
+        ("PROVIDER_KEY", "sk-0123456789".to_owned()),
+        ("PROVIDER_MODEL", MODEL.to_owned()),
     ]);
     variables
 }
