@@ -46,12 +46,14 @@ usage: cargo xtask COMMAND
           measures the cost of a fleet's todo in the kernel and in a whole run
   bench checkouts [--binary PATH]
           measures isolated workers in a repository of 100,000 files, compared with `git worktree add`
-  bench adapters
-          measures the response time of programs that use an SDK, compared with an empty adapter
+  bench adapters [--binary PATH] [--claude PATH] [--copilot PATH]
+          measures the response time of programs that use an SDK, compared with an empty adapter and with real agents
   bench growth [--binary PATH]
           measures how the cost of turns, lists, background results, ended agents and searches grows
   bench mcp [BEFORE]
           measures agents that share an MCP server, and sessions without one, also of another binary
+  bench sessions [--binary PATH]
+          measures what a server keeps of 200 sessions, one after another and at once
   bench watchers [--binary PATH]
           measures a run watched by 0, 32 and 120 HTTP clients
   picture the picture in the README, recorded from a fleet of the demo that is killed and resumed
@@ -76,11 +78,13 @@ fn main() -> ExitCode {
         ["bench", "fleet"] => bench::fleet(),
         ["bench", "checkouts"] => bench::checkouts(None),
         ["bench", "checkouts", "--binary", binary] => bench::checkouts(Some(binary)),
-        ["bench", "adapters"] => bench::adapters(),
+        ["bench", "adapters", agents @ ..] => bench::adapters(agents),
         ["bench", "growth"] => bench::growth(None),
         ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
         ["bench", "mcp"] => bench::mcp(None),
         ["bench", "mcp", before] => bench::mcp(Some(before)),
+        ["bench", "sessions"] => bench::sessions(None),
+        ["bench", "sessions", "--binary", binary] => bench::sessions(Some(binary)),
         ["bench", "watchers"] => bench::watchers(None),
         ["bench", "watchers", "--binary", binary] => bench::watchers(Some(binary)),
         ["picture"] => picture::picture(),

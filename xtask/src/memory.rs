@@ -20,10 +20,15 @@ fn tree_kib(process: &str) -> u64 {
 }
 
 /// The memory of a process; 0 if it has ended.
-fn own_kib(process: &str) -> u64 {
+pub(crate) fn own_kib(process: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     resident.and_then(|words| words.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}
+
+/// How many descendants a process has.
+pub(crate) fn descendants(process: &str) -> usize {
+    children(process).iter().map(|child| 1 + descendants(child)).sum()
 }
 
 /// The children of all threads of a process.

@@ -9,6 +9,7 @@ mod growth;
 mod mcp;
 mod provider;
 mod server;
+mod sessions;
 mod watchers;
 
 use std::fs;
@@ -17,6 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use self::adapters::RealAgents;
 use crate::measure::{RunFigures, measure, table};
 use crate::run::{cargo, run, target_dir};
 
@@ -77,10 +79,10 @@ pub(crate) fn checkouts(binary: Option<&str>) -> Result<()> {
     checkouts::bench(&BenchFolder::of(binary)?)
 }
 
-/// Builds the release binary and measures the adapters through the SDKs.
-pub(crate) fn adapters() -> Result<()> {
-    build()?;
-    adapters::bench(&BenchFolder::new()?)
+/// Measures the adapters through the SDKs, and the real agents that are named.
+pub(crate) fn adapters(arguments: &[&str]) -> Result<()> {
+    let agents = RealAgents::read(arguments)?;
+    adapters::bench(&BenchFolder::of(agents.binary.as_deref())?, &agents)
 }
 
 /// Measures what grows.
@@ -101,6 +103,11 @@ pub(crate) fn mcp(before: Option<&str>) -> Result<()> {
     let folder = BenchFolder::new()?;
     let before = before.map(|before| folder.side("before", Some(before))).transpose()?;
     mcp::bench(&folder, before.as_ref())
+}
+
+/// Measures what a server keeps of its sessions.
+pub(crate) fn sessions(binary: Option<&str>) -> Result<()> {
+    sessions::bench(&BenchFolder::of(binary)?)
 }
 
 /// Measures a run with HTTP watchers.

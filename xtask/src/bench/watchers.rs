@@ -102,14 +102,14 @@ fn drain(mut stream: TcpStream) {
 }
 
 /// `bosun serve`, stopped when dropped.
-struct ServeProcess {
+pub(super) struct ServeProcess {
     process: Child,
     address: String,
     token: String,
 }
 
 impl ServeProcess {
-    fn start(ground: &BenchFolder) -> Result<ServeProcess> {
+    pub(super) fn start(ground: &BenchFolder) -> Result<ServeProcess> {
         let mut process = Command::new(&ground.binary)
             .args(["serve", "--json"])
             .current_dir(&ground.folder)
@@ -133,6 +133,10 @@ impl ServeProcess {
         Ok(ServeProcess { process, address, token: field("token").context("no token")? })
     }
 
+    pub(super) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a request; returns the stream with the answer.
     fn ask(&self, verb: &str, path: &str, body: &str) -> Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).context("cannot connect")?;
@@ -143,7 +147,7 @@ impl ServeProcess {
         Ok(stream)
     }
 
-    fn call(&self, verb: &str, path: &str, body: &Value) -> Result<Value> {
+    pub(super) fn call(&self, verb: &str, path: &str, body: &Value) -> Result<Value> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut answer = String::new();
         self.ask(verb, path, &body)?.read_to_string(&mut answer).context("no answer")?;

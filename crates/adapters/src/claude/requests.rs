@@ -13,13 +13,17 @@ use super::mode::ClaudePermissionMode;
 use super::model_names::{ModelChoice, choose_model};
 use super::tasks;
 use super::wire::ClientGone;
+use crate::managed::has_effect;
 
 impl ClientConversation {
     /// Answers a request.
     pub(super) async fn handle_request(&mut self, id: &str, request: Value) -> Result<(), ClientGone> {
         let subtype = request["subtype"].as_str().unwrap_or_default();
         let answer = match subtype {
-            "initialize" => Ok(frames::initialize_response(&self.info)),
+            "initialize" => match late_fields(&request) {
+                None => Ok(frames::initialize_response(&self.info)),
+                Some(late) => Err(format!("the session is open: these fields of initialize come too late: {late}")),
+            },
             "interrupt" => {
                 if request["cancel_queued"].as_bool().unwrap_or(false) {
                     self.queue.clear();
@@ -139,4 +143,12 @@ impl ClientConversation {
         self.queue.retain(|prompt| uuid.as_str().is_none_or(|uuid| prompt.uuid() != Some(uuid)));
         self.queue.len() < queued
     }
+}
+
+/// The fields with which a second `initialize` would change the session, clipped; `None` if there are none.
+fn late_fields(request: &Value) -> Option<String> {
+    let fields = request.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, value)| *name != "subtype" && has_effect(value));
+    let names: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
+    (!names.is_empty()).then(|| protocol::clip_middle(&names.join(", "), MAX_NAME_BYTES))
 }

@@ -29,7 +29,8 @@ const SERVED_FIELDS: [&str; 13] = [
 ];
 
 /// Variables with which the SDKs pass options on that have no effect here.
-const VARIABLES_WITHOUT_EFFECT: [&str; 1] = ["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"];
+const VARIABLES_WITHOUT_EFFECT: [&str; 2] =
+    ["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT"];
 
 /// Refuses flags that would restrict the session, and a tool that would decide about calls.
 pub(super) fn expect_supported(args: &ClaudeArgs) -> Result<(), OpenRefusal> {

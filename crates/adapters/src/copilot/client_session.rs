@@ -26,11 +26,12 @@ use super::methods::history::cut_before;
 use super::methods::mcp;
 use super::methods::provider::ClientProviders;
 use super::model_names::client_model_name;
+use super::option_table::{OpenedOptions, expect_supported};
 use super::session_clients::{SessionClient, SessionClients};
 use super::session_names;
 use super::session_params::CopilotSessionParams;
 use super::session_watcher::{self, SessionWatcher};
-use super::unsupported::{ignored_tools, ignored_when_joining, tool_names, unsupported_options};
+use super::unsupported::{ignored_tools, tool_names, unsupported_options};
 use crate::managed;
 
 /// A client's participation in one session.
@@ -58,6 +59,7 @@ pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Re
     if current.is_some() {
         return Err(ErrorObject::internal(format!("Session {name} already exists: resume it")));
     }
+    expect_supported(params)?;
     let session_params = CopilotSessionParams(params);
     let (opened, session_client, ephemeral_events) =
         open(connection, &session_params, SessionStart::New, id, &name).await?;
@@ -83,6 +85,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     if SessionHandle::new(&home, id).check_readable().is_err() || !connection.server().base_dir.can_see(&home, id) {
         return Err(session_not_found(requested_name));
     }
+    expect_supported(params)?;
     let managed = CopilotSessionParams(params).managed_policy()?;
     let (continues, reports_resume) = (params["continuePendingWork"] == true, params["disableResume"] != true);
     let was_here = connection.leave_session(id).await;
@@ -104,13 +107,9 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
         session.features.canvases.offer(&connection.peer(), params);
         let new_tools = session_params.joined_tools(&session)?;
         let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
-        session.add_notices(
-            ignored
-                .into_iter()
-                .chain(unsupported_options(params))
-                .chain(ignored_when_joining(params))
-                .map(ClientNotice::unsupported),
-        );
+        session.add_notices(connection.launch_notices());
+        session.add_notices(session.ignored_when_joining(params).map(ClientNotice::unsupported));
+        session.add_notices(ignored.into_iter().chain(unsupported_options(params)).map(ClientNotice::unsupported));
         let was_active = was_here || !session.clients.has_no_other_client(None);
         if !was_active && !continues {
             // The work of a client that has left does not continue by itself.
@@ -268,11 +267,13 @@ async fn open(
     session.features.set_opened_with(params.folders(&view.cwd), has_plugins);
     session.add_agents(params.agent_names());
     session.set_providers(ClientProviders::read(params.0)?);
+    session.set_opened_options(OpenedOptions::of(params.0));
     let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {
         session.forbid_approving_all();
     }
     session.add_tools(tool_names(params.0));
+    session.add_notices(connection.launch_notices());
     session.add_notices(
         warning.into_iter().chain(unsupported_options(params.0).into_iter().map(ClientNotice::unsupported)),
     );

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::client_session::{self, ClientSession};
-use super::hosted_session::HostedSession;
+use super::hosted_session::{ClientNotice, HostedSession};
 use super::idle::IdleReport;
 use super::methods;
 use super::peer::ClientPeer;
@@ -39,6 +39,8 @@ pub(crate) struct CopilotConnection {
     peer: Arc<ClientPeer>,
     admitted: AtomicBool,
     sessions: Mutex<HashMap<SessionId, ClientSession>>,
+    /// Fields of `connect` that have no effect.
+    without_effect: Mutex<Vec<String>>,
 }
 
 impl CopilotConnection {
@@ -67,6 +69,18 @@ impl CopilotConnection {
         if self.is_admitted() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Records which fields of `connect` have no effect.
+    pub(crate) fn set_without_effect(&self, fields: Vec<String>) {
+        *self.without_effect.lock().unwrap_or_else(PoisonError::into_inner) = fields;
+    }
+
+    /// What the client and its server were started with that has no effect.
+    pub(crate) fn launch_notices(&self) -> Vec<ClientNotice> {
+        let fields = self.without_effect.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = self.server.without_effect().iter().chain(&*fields);
+        names.map(|name| ClientNotice::unsupported(format!("`{name}` is not supported and has no effect"))).collect()
     }
 
     /// The session that a call is about.
@@ -129,7 +143,13 @@ where
     let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
     let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
     let admitted = AtomicBool::new(!server.requires_token());
-    let client = Arc::new(CopilotConnection { server, peer, admitted, sessions: Mutex::default() });
+    let client = Arc::new(CopilotConnection {
+        server,
+        peer,
+        admitted,
+        sessions: Mutex::default(),
+        without_effect: Mutex::default(),
+    });
     let mut calls = JoinSet::new();
     let is_closing = tokio::select! {
         () = read_messages(&client, &mut connection, &mut calls) => false,
@@ -238,7 +258,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let opener = Arc::new(EmptySessionOpener(Home::open(folder.path().to_owned()).unwrap()));
         let sessions = SessionHost::new(opener, usize::MAX);
-        let server = Arc::new(CopilotServer::new(sessions, Some(crate::token::AccessToken::from_text("0123456789"))));
+        let server = Arc::new(CopilotServer::new(
+            sessions,
+            Some(crate::token::AccessToken::from_text("0123456789")),
+            Vec::new(),
+        ));
         let (client, adapter) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter);
         let (mut reading, _writing) = tokio::io::split(client);

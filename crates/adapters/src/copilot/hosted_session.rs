@@ -22,6 +22,7 @@ use super::client_features::ClientFeatures;
 use super::client_tasks::ClientTasks;
 use super::client_tools::PendingToolCalls;
 use super::methods::provider::ClientProviders;
+use super::option_table::OpenedOptions;
 use super::session_changes::SessionChanges;
 use super::session_clients::{EphemeralEvent, SessionClients};
 use super::session_names;
@@ -61,6 +62,8 @@ pub(crate) struct HostedSession {
     name: Mutex<Option<SessionName>>,
     /// The providers of the client that opened the session.
     providers: OnceLock<ClientProviders>,
+    /// The options of the client that opened the session.
+    opened_options: OnceLock<OpenedOptions>,
 }
 
 /// An agent that a client defines.
@@ -150,6 +153,7 @@ impl HostedSession {
             notices: Mutex::default(),
             added_servers: Mutex::default(),
             name: Mutex::default(),
+            opened_options: OnceLock::new(),
             providers: OnceLock::new(),
         }
     }
@@ -286,6 +290,20 @@ impl HostedSession {
     pub(crate) fn set_providers(&self, providers: ClientProviders) {
         // The session is opened once.
         let _set_before = self.providers.set(providers);
+    }
+
+    /// Records the options of the client that opens the session.
+    pub(crate) fn set_opened_options(&self, options: OpenedOptions) {
+        // The session is opened once.
+        let _set_before = self.opened_options.set(options);
+    }
+
+    /// The notice about options of a client that joins the session and that cannot apply to it any more.
+    pub(crate) fn ignored_when_joining(&self, params: &Value) -> Option<String> {
+        self.opened_options.get().map_or_else(
+            || OpenedOptions::default().ignored_when_joining(params),
+            |opened| opened.ignored_when_joining(params),
+        )
     }
 
     /// The providers of the client that opened the session.

@@ -28,6 +28,7 @@ mod mcp_servers;
 mod method_table;
 mod methods;
 mod model_names;
+mod option_table;
 mod peer;
 mod pending_answers;
 mod permission_rules;

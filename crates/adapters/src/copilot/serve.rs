@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::args::{self, CopilotArgsError, CopilotTransport};
+use super::args::{self, CopilotArgs, CopilotArgsError, CopilotTransport};
 use super::connection;
 use super::server::CopilotServer;
 use crate::token::AccessToken;
@@ -23,18 +23,27 @@ const MAX_SESSIONS: usize = usize::MAX;
 /// Serves clients according to the command line: the one that started this process, or those that send `token` on a
 /// local port.
 pub async fn serve(opener: Arc<dyn SessionOpener>, args: Vec<String>, token: Option<String>) -> AdapterExit {
-    match (args::read_args(&args), token) {
-        (Ok(CopilotTransport::Stdio), _) => serve_on(opener, tokio::io::stdin(), tokio::io::stdout()).await,
-        (Ok(CopilotTransport::Port(port)), Some(token)) => listen(opener, port, token).await,
-        (Ok(CopilotTransport::Port(_)), None) => {
-            print_line(&mut std::io::stderr(), &CopilotArgsError::NoToken.to_string());
-            AdapterExit::UsageError
+    let CopilotArgs { transport, without_effect } = match args::read_args(&args) {
+        Ok(args) => args,
+        Err(error) => return usage_error(&error),
+    };
+    let sessions = SessionHost::new(opener, MAX_SESSIONS);
+    match (transport, token) {
+        (CopilotTransport::Stdio, _) => {
+            let server = Arc::new(CopilotServer::new(sessions, None, without_effect));
+            serve_one(server, tokio::io::stdin(), tokio::io::stdout()).await
         }
-        (Err(error), _) => {
-            print_line(&mut std::io::stderr(), &error.to_string());
-            AdapterExit::UsageError
+        (CopilotTransport::Port(port), Some(token)) => {
+            let token = Some(AccessToken::from_text(&token));
+            listen(Arc::new(CopilotServer::new(sessions, token, without_effect)), port).await
         }
+        (CopilotTransport::Port(_), None) => usage_error(&CopilotArgsError::NoToken),
     }
+}
+
+fn usage_error(error: &CopilotArgsError) -> AdapterExit {
+    print_line(&mut std::io::stderr(), &error.to_string());
+    AdapterExit::UsageError
 }
 
 /// Serves one client on a pair of byte streams. Work that runs when it leaves is interrupted and can be resumed.
@@ -43,7 +52,15 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let server = Arc::new(CopilotServer::new(SessionHost::new(opener, MAX_SESSIONS), None));
+    let sessions = SessionHost::new(opener, MAX_SESSIONS);
+    serve_one(Arc::new(CopilotServer::new(sessions, None, Vec::new())), input, output).await
+}
+
+async fn serve_one<R, W>(server: Arc<CopilotServer>, input: R, output: W) -> AdapterExit
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     connection::serve_client(Arc::clone(&server), input, output).await;
     server.shut_down().await;
     AdapterExit::Success
@@ -56,7 +73,7 @@ const MAX_CLIENTS: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all clients that connect. Sessions keep running when their clients leave.
-async fn listen(opener: Arc<dyn SessionOpener>, port: u16, token: String) -> AdapterExit {
+async fn listen(server: Arc<CopilotServer>, port: u16) -> AdapterExit {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let (listener, port) = match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
         Ok((port, listener)) => (listener, port),
@@ -66,8 +83,6 @@ async fn listen(opener: Arc<dyn SessionOpener>, port: u16, token: String) -> Ada
         }
     };
     print_line(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
-    let sessions = SessionHost::new(opener, MAX_SESSIONS);
-    let server = Arc::new(CopilotServer::new(sessions, Some(AccessToken::from_text(&token))));
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {

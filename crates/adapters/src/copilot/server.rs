@@ -23,6 +23,9 @@ use crate::token::AccessToken;
 /// One session, if it is open here. Locked while the session is opened or closed.
 pub(crate) type SessionCell = Arc<tokio::sync::Mutex<Option<Arc<HostedSession>>>>;
 
+/// Variables with which the SDKs pass options on that have no effect here.
+const VARIABLES_WITHOUT_EFFECT: [&str; 1] = ["COPILOT_OTEL_ENABLED"];
+
 /// Folders of plugins that clients have set for new sessions.
 #[derive(Debug, Default)]
 struct ClientPluginFolders {
@@ -42,6 +45,8 @@ pub(crate) struct CopilotServer {
     pub(crate) state: ClientState,
     /// The client that sends requests to models itself.
     pub(crate) inference: Arc<ClientInference>,
+    /// Flags and variables that this process was started with and that have no effect.
+    without_effect: Vec<String>,
     token: Option<AccessToken>,
     cells: Mutex<HashMap<SessionId, SessionCell>>,
     /// Folders of plugins that clients have set for new sessions.
@@ -52,12 +57,20 @@ pub(crate) struct CopilotServer {
 }
 
 impl CopilotServer {
-    pub(crate) fn new(sessions: Arc<SessionHost>, token: Option<AccessToken>) -> CopilotServer {
+    /// The state of a process with this token, and with flags that have no effect.
+    pub(crate) fn new(
+        sessions: Arc<SessionHost>,
+        token: Option<AccessToken>,
+        mut without_effect: Vec<String>,
+    ) -> CopilotServer {
+        let variables = VARIABLES_WITHOUT_EFFECT.iter().filter(|name| sessions.opener().variable(name).is_some());
+        without_effect.extend(variables.map(|name| (*name).to_owned()));
         let base_dir = ClientBaseDir::from_variable(sessions.opener().variable("COPILOT_HOME"));
         CopilotServer {
             state: ClientState::new(sessions.home(), &base_dir),
             base_dir,
             inference: Arc::default(),
+            without_effect,
             sessions,
             token,
             cells: Mutex::default(),
@@ -65,6 +78,11 @@ impl CopilotServer {
             secrets: Mutex::default(),
             closing: CancellationToken::new(),
         }
+    }
+
+    /// Flags and variables that this process was started with and that have no effect.
+    pub(crate) fn without_effect(&self) -> &[String] {
+        &self.without_effect
     }
 
     /// Whether clients must send a token first.

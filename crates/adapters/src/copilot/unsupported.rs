@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::mcp_servers::read_servers;
+use super::option_table::session_options_without_effect;
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
@@ -13,17 +14,11 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
         let name = agent["name"].as_str().unwrap_or_default();
         lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
+    lines.extend(session_options_without_effect(params));
     let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
     let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
     lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
     lines
-}
-
-/// One line for each option that has no effect because the session is already running.
-pub(crate) fn ignored_when_joining(params: &Value) -> impl Iterator<Item = String> {
-    let is_given = |name: &&str| params[*name].as_array().is_some_and(|list| !list.is_empty());
-    let line = |name: &str| format!("`{name}` has no effect: the session is already running");
-    ["skillDirectories", "disabledSkills"].into_iter().filter(is_given).map(line)
 }
 
 /// The notice about tools that are ignored because another process runs the session.

@@ -1,7 +1,7 @@
 //! Every file of the fuzz corpus, as an ordinary test: no panic, no hang, and no unbounded memory.
 
-use crate::drive;
 use crate::replay::replay;
+use crate::{drive, drive_session};
 
 #[test]
 fn every_claude_message_is_answered_or_ends_the_adapter() {
@@ -11,6 +11,16 @@ fn every_claude_message_is_answered_or_ends_the_adapter() {
 #[test]
 fn every_copilot_message_is_answered_or_ends_the_adapter() {
     replay("copilot", drive::copilot);
+}
+
+#[test]
+fn every_claude_client_of_an_open_session_is_answered_or_ends_the_adapter() {
+    replay("claude_session", drive_session::claude);
+}
+
+#[test]
+fn every_copilot_client_of_an_open_session_is_answered_or_ends_the_adapter() {
+    replay("copilot_session", drive_session::copilot);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 """From a program's first call of the SDK to the first words of the answer, in milliseconds."""
 
 import asyncio
+import os
 import time
 
 from copilot import CopilotClient
@@ -11,8 +12,12 @@ from copilot.session_events import AssistantMessageData, SessionIdleData
 async def main():
     began = time.perf_counter()
     async with CopilotClient() as client:
-        approve = PermissionHandler.approve_all
-        async with await client.create_session(on_permission_request=approve) as session:
+        config = {"on_permission_request": PermissionHandler.approve_all}
+        if url := os.environ.get("PROVIDER_URL"):
+            key = os.environ["PROVIDER_KEY"]
+            config["provider"] = {"type": "anthropic", "base_url": url, "api_key": key}
+            config["model"] = os.environ["PROVIDER_MODEL"]
+        async with await client.create_session(**config) as session:
             idle = asyncio.Event()
 
             def listen(event):

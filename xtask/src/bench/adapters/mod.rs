@@ -1,7 +1,8 @@
 //! For each SDK: the time from a program's first call to the first words of the answer, alternately with the real
-//! adapter and an empty one, and the adapter's memory.
+//! adapter and an empty one, and the adapter's memory; and the same with the vendors' own agents, if they are named.
 
 mod program;
+mod real;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use self::program::AdapterProgram;
+pub(crate) use self::real::RealAgents;
 use super::BenchFolder;
 use crate::run::target_dir;
 use crate::{run, sdks};
@@ -19,10 +21,10 @@ use crate::{run, sdks};
 const RUNS: usize = 20;
 
 /// Maximum delay of the first words compared to the empty adapter, in milliseconds.
-const LATER: f64 = 50.0;
+const LATER: f64 = 20.0;
 
 /// Maximum memory of the adapter, in MiB.
-const MEMORY: f64 = 45.0;
+const MEMORY: f64 = 32.0;
 
 /// One SDK, and the program that uses it.
 struct Sdk {
@@ -60,7 +62,7 @@ const SDKS: [Sdk; 4] = [
 ];
 
 /// Measures and prints.
-pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder, agents: &RealAgents) -> Result<()> {
     let place = sdks::install()?;
     let programs = ground.folder.join("programs");
     fs::create_dir_all(&programs).with_context(|| format!("cannot make {}", programs.display()))?;
@@ -70,7 +72,8 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     println!("| SDK | first words | empty adapter | difference | peak memory |\n|---|---:|---:|---:|---:|");
     let mut missed = Vec::new();
     for sdk in &SDKS {
-        let bench = AdapterBench { ground, place: &place, program: programs.join(sdk.file) };
+        let env = vec![("BOSUN_MODEL", format!("script/{}", ground.folder.join("one-turn.yaml").display()))];
+        let bench = AdapterBench { ground, place: &place, program: programs.join(sdk.file), env };
         fs::write(&bench.program, sdk.program).with_context(|| format!("cannot write {}", sdk.file))?;
         let (real, empty) = bench.both(&programs.join(sdk.adapter), &floor)?;
         let more = real.millis - empty.millis;
@@ -86,7 +89,7 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     if !missed.is_empty() {
         println!("The goal is missed by: {}.", missed.join("; "));
     }
-    Ok(())
+    real::bench(ground, &place, &programs, agents)
 }
 
 /// The measured figures.
@@ -99,6 +102,8 @@ struct AdapterBench<'a> {
     ground: &'a BenchFolder,
     place: &'a Path,
     program: PathBuf,
+    /// Which model the adapters use.
+    env: Vec<(&'static str, String)>,
 }
 
 impl AdapterBench<'_> {
@@ -116,11 +121,10 @@ impl AdapterBench<'_> {
         let adapter = AdapterProgram::wrap(adapter, &self.ground.folder)?;
         let is_python = self.program.extension().is_some_and(|ending| ending == "py");
         let program = if is_python { self.place.join("python/bin/python") } else { "node".into() };
-        let model = self.ground.folder.join("one-turn.yaml");
         let mut command = Command::new(program);
         command.arg(&self.program).current_dir(&self.ground.folder);
         command.env("ADAPTER", adapter.path()).env("COPILOT_CLI_PATH", adapter.path());
-        command.env("BOSUN_HOME", self.ground.home()).env("BOSUN_MODEL", format!("script/{}", model.display()));
+        command.env("BOSUN_HOME", self.ground.home()).envs(self.env.iter().map(|(name, value)| (name, value)));
         let output = run::output(&mut command)?;
         let first = output.lines().next().context("the program was not answered")?;
         let millis = first.trim().parse().with_context(|| format!("the program said: {first}"))?;

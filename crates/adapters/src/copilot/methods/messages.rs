@@ -9,8 +9,9 @@ use super::attachments::{Attachments, shown_attachments};
 use super::{lifecycle, unhandled};
 use crate::copilot::client_events::{self, message_key};
 use crate::copilot::connection::CopilotConnection;
-use crate::copilot::hosted_session::HostedSession;
+use crate::copilot::hosted_session::{ClientNotice, HostedSession};
 use crate::copilot::idle::IdleReport;
+use crate::copilot::option_table::message_options_without_effect;
 
 pub(crate) async fn call(
     connection: &CopilotConnection,
@@ -49,6 +50,7 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
         }
     }
     session.resume_unfinished().await?;
+    session.add_notices(message_options_without_effect(params).into_iter().map(ClientNotice::unsupported));
     session.send_notices();
     let message = send_params(params).await?;
     let attached = shown_attachments(&params["attachments"]);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{discover, mcp, unhandled};
 use crate::copilot::client_session::{self, session_not_found};
 use crate::copilot::connection::CopilotConnection;
+use crate::copilot::option_table::connect_options_without_effect;
 use crate::copilot::session_names;
 use crate::session_uuid;
 
@@ -103,6 +104,7 @@ pub(crate) async fn call(
 
 fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     connection.admit(params["token"].as_str())?;
+    connection.set_without_effect(connect_options_without_effect(params));
     let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL_VERSION, "version": env!("CARGO_PKG_VERSION") });
     if let Some(supported) = params["supportedTaskKinds"].as_array() {
         let common = TASK_KINDS.into_iter().filter(|kind| supported.iter().any(|supported| supported == kind));

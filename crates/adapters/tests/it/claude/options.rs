@@ -132,6 +132,21 @@ async fn first_turn_of_refused(args: &[&str]) -> (Vec<Value>, Value) {
     (frames, result)
 }
 
+#[tokio::test]
+async fn a_second_initialize_changes_nothing_and_says_so() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.prompt("hello").await;
+    client.next_of_type("result").await;
+    let again = client.request(json!({ "subtype": "initialize", "systemPrompt": "" })).await;
+    assert_eq!(again["subtype"], "error", "{again}");
+    let again = client.request(json!({ "subtype": "initialize", "hooks": { "Stop": [] }, "agents": {} })).await;
+    assert_eq!(again["error"], "the session is open: these fields of initialize come too late: hooks");
+    let again = client.request(json!({ "subtype": "initialize", "hooks": null })).await;
+    assert_eq!(again["subtype"], "success", "{again}");
+    client.close().await;
+}
+
 /// The style that the settings name is announced, and its text is part of the system prompt.
 #[tokio::test]
 async fn the_output_style_of_the_users_settings_applies() {

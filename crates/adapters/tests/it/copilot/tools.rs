@@ -219,6 +219,20 @@ async fn a_client_that_joins_brings_its_tools() {
 }
 
 #[tokio::test]
+async fn a_client_that_joins_is_told_which_options_come_too_late() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({ "excludedTools": ["grep"], "instructionDirectories": ["/i"] })).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write a.txt" })).await.unwrap();
+    client.next_event("permission.requested").await;
+    let wanted = json!({ "sessionId": id, "excludedTools": ["view"], "instructionDirectories": ["/i"] });
+    client.call("session.resume", wanted).await.unwrap();
+    client.call("session.send", json!({ "sessionId": id, "prompt": "hello" })).await.unwrap();
+    let warning = client.next_event("session.warning").await["data"]["message"].clone();
+    assert_eq!(warning, "the session is running, so these options have no effect: excludedTools");
+    client.close().await;
+}
+
+#[tokio::test]
 async fn the_type_of_a_failed_result_is_part_of_its_event() {
     let mut client = CopilotTestClient::start(test_scenario());
     let tools = json!([{ "name": "lookup", "skipPermission": true }]);

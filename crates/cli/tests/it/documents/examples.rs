@@ -10,8 +10,8 @@ use std::process::Command;
 use super::read;
 use crate::BOSUN;
 
-/// Pages whose examples are not run: the first has none, and the benchmarks of the second take minutes.
-const UNTESTED_PAGES: [&str; 2] = ["docs/glossary.md", "docs/performance.md"];
+/// Pages whose examples are not run: the first two have none, and the benchmarks of the last take minutes.
+const UNTESTED_PAGES: [&str; 3] = ["docs/adapters.md", "docs/glossary.md", "docs/performance.md"];
 
 /// Printed before and after each exit code, to separate it from the commands' output.
 const MARK: char = '\u{1}';

@@ -76,8 +76,6 @@ checks! {
         a_conversation_is_cleared "starts_another_conversation",
         a_session_is_resumed_at_a_message "resumes_at_a_message",
         sessions_are_kept_in_a_store "keeps_sessions_in_a_store";
-    "options":
-        every_option_is_served_refused_or_warned_of "serves_refuses_or_warns_of_every_option";
 }
 
 #[track_caller]

@@ -56,24 +56,28 @@ fn kill(client: BinaryInvocation) {
 }
 
 /// A server on a port, for clients that come and go.
-struct Server {
-    _running: RunningBinary,
+pub(super) struct Server {
+    running: RunningBinary,
     at: String,
 }
 
 impl Server {
     #[track_caller]
-    fn start(fixture: &BinaryFixture) -> Server {
+    pub(super) fn start(fixture: &BinaryFixture) -> Server {
         let args = ["sdk", "serve", "copilot", "--", "--headless", "--no-auto-update"];
         let running = fixture.bosun(args).env("COPILOT_CONNECTION_TOKEN", TOKEN).start();
         running.await_stdout("listening on port");
         within(PATIENCE, "the whole line", || running.stdout().ends_with('\n'));
         let port = running.stdout().trim().rsplit(' ').next().unwrap().to_owned();
-        Server { _running: running, at: format!("127.0.0.1:{port}") }
+        Server { running, at: format!("127.0.0.1:{port}") }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.running.pid()
     }
 
     /// Has a program use it.
-    fn serve(&self, program: BinaryInvocation) -> BinaryInvocation {
+    pub(super) fn serve(&self, program: BinaryInvocation) -> BinaryInvocation {
         program.env("SERVER", &self.at).env("TOKEN", TOKEN)
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ::adapters::copilot::{PublishedMethod, published_methods};
+use serde_json::Value;
 
 fn crates() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -45,13 +46,26 @@ fn is_test(name: &str) -> bool {
     is_plain && name.matches('_').count() >= 2 && !OTHER_NAMES.contains(&name)
 }
 
+/// The tests that the tables of options name.
+fn tests_of_options() -> BTreeSet<String> {
+    let tables = ["claude", "copilot"].map(|name| super::program(&format!("options/{name}.jsonl")));
+    let rows = tables.iter().flat_map(|table| {
+        serde_json::Deserializer::from_str(&fs::read_to_string(table).unwrap())
+            .into_iter::<Value>()
+            .map(Result::unwrap)
+            .collect::<Vec<_>>()
+    });
+    rows.filter_map(|row| row["test"].as_str().map(str::to_owned)).collect()
+}
+
 #[test]
 fn every_test_that_the_page_names_exists() {
     let text = sources(crates());
     let known: BTreeSet<&str> =
         text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| is_test(word)).collect();
-    let tests = quoted(&page(), is_test);
+    let mut tests = quoted(&page(), is_test);
     assert!(tests.len() > 40, "{}", tests.len());
+    tests.extend(tests_of_options());
     let missing: Vec<&String> = tests.iter().filter(|test| !known.contains(test.as_str())).collect();
     assert!(missing.is_empty(), "no such tests: {missing:#?}");
 }

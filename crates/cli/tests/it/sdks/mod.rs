@@ -3,9 +3,11 @@
 mod claude;
 mod claude_kills;
 pub(crate) mod copilot;
+mod copilot_handles;
 mod copilot_kills;
 mod copilot_subagents;
 mod docs;
+mod options;
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,15 @@
-"""Every option of the SDK: served, refused by name, or warned of by name."""
+"""Every option of the SDK, as the table says: served, refused by name, or warned of by name."""
 
 import dataclasses
+import json
+import os
+import pathlib
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, InMemorySessionStore, PermissionResultAllow, query
 
 from kit import equal, options, result, run, system
+
+LANGUAGE = "python"
 
 
 async def allow(_tool, _input, _context):
@@ -15,65 +20,36 @@ async def no_opinion(_input, _call, _context):
     return {}
 
 
-# Options that other checks use, and those that the SDK keeps to itself.
-ELSEWHERE = {
-    "cli_path", "client_app", "cwd", "debug_stderr", "env", "fork_session", "load_timeout_ms", "max_buffer_size",
-    "mcp_servers", "output_format", "resume", "resume_drops_turn", "resume_session_at", "session_id",
-    "session_store_flush", "stderr", "user",
-}
+# Values that no table can contain.
+VALUES = {"$allow": allow, "$hook": [HookMatcher(hooks=[no_opinion])], "$store": InMemorySessionStore()}
 
-SERVED = [
-    {"add_dirs": ["/tmp"]},
-    {"agents": {}},
-    {"allowed_tools": ["Read"]},
-    {"can_use_tool": allow},
-    {"continue_conversation": True},
-    {"disallowed_tools": ["WebFetch"]},
-    {"effort": "high"},
-    {"forward_subagent_text": True},
-    {"hooks": {"Stop": [HookMatcher(hooks=[no_opinion])]}},
-    {"include_partial_messages": True},
-    {"max_budget_usd": 1.0},
-    {"max_thinking_tokens": 2000},
-    {"max_turns": 3},
-    {"model": "default"},
-    {"permission_mode": "acceptEdits"},
-    {"plugins": []},
-    {"session_store": InMemorySessionStore()},
-    {"setting_sources": ["project"]},
-    {"settings": '{"permissions": {"deny": ["Bash(rm *)"], "defaultMode": "acceptEdits"}, "outputStyle": "Learning"}'},
-    {"strict_mcp_config": True},
-    {"system_prompt": "Be brief."},
-    {"system_prompt": {"type": "preset", "preset": "claude_code", "append": "Be brief."}},
-    {"thinking": {"type": "adaptive"}},
-    {"thinking": {"type": "disabled"}},
-    {"tools": ["Read"]},
-    {"verbatim_prompts": True},
-]
 
-WARNED = [
-    ({"betas": ["context-1m-2025-08-07"]}, "--betas"),
-    ({"enable_file_checkpointing": True}, "FILE_CHECKPOINTING"),
-    ({"extra_args": {"hologram": None}}, "--hologram"),
-    ({"fallback_model": "haiku"}, "--fallback-model"),
-    ({"hooks": {"FileChanged": [HookMatcher(hooks=[no_opinion])]}}, "FileChanged"),
-    ({"include_hook_events": True}, "--include-hook-events"),
-    ({"model": "made-up"}, "`made-up`"),
-    ({"sandbox": {"enabled": True}}, "sandbox"),
-    ({"settings": '{"env": {"A": "b"}}'}, "the setting `env`"),
-    ({"skills": ["pdf"]}, "Skill(pdf)"),
-    ({"system_prompt": {"type": "preset", "preset": "claude_code", "exclude_dynamic_sections": True}}, "`excludeDynamicSections`"),
-    ({"task_budget": {"total": 1000}}, "--task-budget"),
-    ({"thinking": {"type": "adaptive", "display": "summarized"}}, "--thinking-display"),
-]
+def rows():
+    """The rows of the table that concern this language."""
+    text = pathlib.Path(os.environ["OPTIONS"]).read_text()
+    return [row for row in map(json.loads, text.splitlines()) if LANGUAGE in row]
 
-REFUSED = [
-    ({"permission_prompt_tool_name": "mcp__a__decide"}, "mcp__a__decide"),
-    ({"extra_args": {"safe-mode": None}}, "--safe-mode"),
-    ({"sandbox": {"enabled": True, "failIfUnavailable": True}}, "sandbox"),
-    ({"settings": '{"hooks": {"PreToolUse": [{"hooks": []}]}}'}, "hooks in --settings"),
-    ({"permission_mode": "free"}, "`free`"),
-]
+
+def value_of(row):
+    return filled(row.get(f"{LANGUAGE}_value", row.get("value")))
+
+
+def filled(value):
+    if isinstance(value, str):
+        return VALUES.get(value, value)
+    if isinstance(value, dict):
+        return {name: filled(inner) for name, inner in value.items()}
+    return value
+
+
+def is_sent(row):
+    return "value" in row or f"{LANGUAGE}_value" in row
+
+
+def argument(row):
+    """The option as the SDK takes it: settings are text."""
+    name, value = row[LANGUAGE], value_of(row)
+    return {name: json.dumps(value) if name == "settings" else value}
 
 
 async def turn_of(more):
@@ -87,18 +63,19 @@ async def turn_of(more):
     return [data["content"] for data in system(messages, "informational")], result(messages).result
 
 
+def fits(row, warnings, answer):
+    """Whether this is what the row promises."""
+    if "refused" in row:
+        return not warnings and row["refused"] in answer
+    if answer != "I am the first model.":
+        return False
+    return any(row["warned"] in warning for warning in warnings) if "warned" in row else warnings == []
+
+
 async def serves_refuses_or_warns_of_every_option():
-    sent = {name for case in SERVED for name in case} | {name for case, _ in WARNED + REFUSED for name in case}
-    equal({field.name for field in dataclasses.fields(ClaudeAgentOptions)} - sent, ELSEWHERE)
-    for more in SERVED:
-        equal(await turn_of(more), ([], "I am the first model."), more)
-    for more, name in WARNED:
-        warnings, answer = await turn_of(more)
-        equal(answer, "I am the first model.", more)
-        assert any(name in warning for warning in warnings), (more, warnings)
-    for more, name in REFUSED:
-        warnings, error = await turn_of(more)
-        assert not warnings and name in error, (more, error)
+    equal({row[LANGUAGE] for row in rows()}, {field.name for field in dataclasses.fields(ClaudeAgentOptions)})
+    wrong = [(row, *seen) for row in filter(is_sent, rows()) if not fits(row, *(seen := await turn_of(argument(row))))]
+    assert not wrong, wrong
 
 
 run(serves_refuses_or_warns_of_every_option)
