@@ -25,6 +25,7 @@ use super::methods::provider::ClientProviders;
 use super::session_changes::SessionChanges;
 use super::session_clients::{EphemeralEvent, SessionClients};
 use super::session_names;
+use super::state_copy::StateCopy;
 
 /// What the clients of a session share.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct HostedSession {
     name: Mutex<Option<SessionName>>,
     /// The providers of the client that opened the session.
     providers: OnceLock<ClientProviders>,
+    /// The copy of its state that a client keeps.
+    state_copy: OnceLock<Arc<StateCopy>>,
 }
 
 /// An agent that a client defines.
@@ -151,6 +154,7 @@ impl HostedSession {
             added_servers: Mutex::default(),
             name: Mutex::default(),
             providers: OnceLock::new(),
+            state_copy: OnceLock::new(),
         }
     }
 
@@ -291,6 +295,17 @@ impl HostedSession {
     /// The providers of the client that opened the session.
     pub(crate) fn providers(&self) -> Option<&ClientProviders> {
         self.providers.get()
+    }
+
+    /// Records the copy of its state that a client keeps.
+    pub(crate) fn set_state_copy(&self, copy: StateCopy) {
+        // The session is opened once.
+        let _set_before = self.state_copy.set(Arc::new(copy));
+    }
+
+    /// The copy of its state that a client keeps.
+    pub(crate) fn state_copy(&self) -> Option<Arc<StateCopy>> {
+        self.state_copy.get().cloned()
     }
 
     /// Sets whether every call that needs permission is allowed without asking, unless a policy forbids that.

@@ -39,6 +39,10 @@ mod session_clients;
 mod session_names;
 mod session_params;
 mod session_watcher;
+mod sql_script;
+mod state_copy;
+mod state_provider;
+mod system_sections;
 mod tool_filter;
 mod unsupported;
 

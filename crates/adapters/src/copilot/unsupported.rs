@@ -4,6 +4,10 @@
 use serde_json::Value;
 
 use super::mcp_servers::read_servers;
+use super::system_sections::ignored_sections;
+
+/// Options that Bosun knows and does not serve.
+const IGNORED: [&str; 4] = ["requestExtensions", "sessionLimits", "enableCitations", "githubMcpToolConfig"];
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
@@ -16,10 +20,18 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
     if params["skillDirectories"].as_array().is_some_and(|list| !list.is_empty()) {
         lines.push("`skillDirectories` is not supported and has no effect".to_owned());
     }
-    let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
-    let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
-    lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
+    lines.extend(IGNORED.iter().filter(|name| is_set(&params[**name])).map(|name| format!("`{name}` has no effect")));
+    lines.extend(ignored_sections(&params["systemMessage"]));
     lines
+}
+
+/// Whether an option asks for something.
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => true,
+    }
 }
 
 /// The notice about tools that are ignored because another process runs the session.
@@ -46,8 +58,8 @@ mod tests {
         let lines = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "ftp" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": 7 } }, { "name": "poet" }],
-            "skillDirectories": ["/s"],
-            "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
+            "skillDirectories": ["/s"], "sessionLimits": { "maxAiCredits": 3 }, "enableCitations": false,
+            "systemMessage": { "sections": { "tone": { "action": "remove" }, "mood": { "action": "transform" } } },
         }));
         assert_eq!(
             lines,
@@ -56,7 +68,8 @@ mod tests {
                  `streamable-http`, `streamableHttp`, `sse`",
                 "the agent scout: the MCP server map cannot be used: its configuration is not an object",
                 "`skillDirectories` is not supported and has no effect",
-                "the section tone of the system message stays unchanged",
+                "`sessionLimits` has no effect",
+                "the system message has no section mood to transform",
             ]
         );
         assert!(unsupported_options(&json!({ "tools": [{ "name": "a" }], "mcpServers": {} })).is_empty());

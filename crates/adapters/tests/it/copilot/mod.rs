@@ -8,5 +8,7 @@ mod orchestration;
 mod server_methods;
 mod session_state;
 mod sessions;
+mod state_files;
+mod system_message;
 mod tools;
 mod wishes;
