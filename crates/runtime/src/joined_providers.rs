@@ -1,6 +1,7 @@
 //! Model providers that a program adds while the session runs. They exist as long as the session is open.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use model::{Provider, ProviderKey};
@@ -15,6 +16,8 @@ pub struct JoinedProviders(Arc<JoinedProviderState>);
 #[derive(Debug, Default)]
 struct JoinedProviderState {
     providers: Mutex<BTreeMap<String, Provider>>,
+    /// The number of changes.
+    version: AtomicU64,
     /// Keeps their keys out of everything that the session writes.
     redactor: OnceLock<Redactor>,
 }
@@ -26,6 +29,12 @@ impl JoinedProviders {
             redactor.add_secrets(&secrets_of(&provider));
         }
         self.lock().insert(name, provider);
+        self.0.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Differs after every change.
+    pub(crate) fn version(&self) -> u64 {
+        self.0.version.load(Ordering::Acquire)
     }
 
     /// All providers, by name.

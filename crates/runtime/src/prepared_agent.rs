@@ -136,6 +136,8 @@ struct PreparedAgentKey {
     mode: Option<PermissionMode>,
     /// The version of the tools of programs that joined.
     joined_tools: u64,
+    /// The version of the providers of programs.
+    joined_providers: u64,
     /// The version of what the program decided about agents.
     agent_overrides: u64,
 }
@@ -157,6 +159,7 @@ impl AgentCatalog {
             may_spawn: profile.depth < facts.limits.depth,
             mode: profile.mode,
             joined_tools: self.client_extensions.joined_tools.version(),
+            joined_providers: self.client_extensions.joined_providers.version(),
             agent_overrides: self.client_extensions.agent_overrides.version(),
         };
         if workspace.is_checkout() {

@@ -53,6 +53,10 @@ impl StateCopy {
             }
             changes.changed(PAUSE).await;
             session.wait_until_quiet().await;
+            if session.is_local() && !session.is_held() {
+                // The call that closed it has written the rest.
+                return;
+            }
         }
     }
 

@@ -55,6 +55,11 @@ impl StateProvider {
         })
     }
 
+    /// Whether the client would read a name as a path of its own.
+    pub(crate) fn separates_with(&self, name: &str) -> bool {
+        self.separator != '/' && name.contains([self.separator, ':'])
+    }
+
     /// Whether this client keeps the state.
     pub(crate) fn is_of(&self, peer: &Arc<ClientPeer>) -> bool {
         Arc::ptr_eq(&self.peer, peer)

@@ -82,6 +82,9 @@ async fn list(state: &StateFiles) -> Result<Vec<String>, ErrorObject> {
 /// The client's path of a file, which must be below the folder of the workspace.
 fn client_path(state: &StateFiles, path: &str) -> Result<String, ErrorObject> {
     path_within(Path::new("files"), path)?;
+    if state.provider.separates_with(path) {
+        return Err(ErrorObject::bad_params(format!("`{path}` is outside the workspace files directory")));
+    }
     Ok(files_path(state, &parts_of(path)))
 }
 

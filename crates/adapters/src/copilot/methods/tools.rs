@@ -5,9 +5,10 @@ use rpc::ErrorObject;
 use runtime::AgentOverride;
 use serde_json::{Map, Value, json};
 
-use super::unhandled;
+use super::{model, unhandled};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::{ClientNotice, HostedSession};
+use crate::copilot::model_names::full_model_name;
 use crate::effort::bosun_effort;
 
 /// The methods that are answered here.
@@ -21,7 +22,7 @@ pub(crate) async fn call(
     params: Value,
 ) -> Result<Value, ErrorObject> {
     if method == "session.tools.updateSubagentSettings" {
-        return update_agents(session, &params["subagents"]);
+        return update_agents(session, &params["subagents"]).await;
     }
     let view: ContextView = session.call(Method::ContextGet, json!({})).await?;
     match method {
@@ -35,13 +36,14 @@ pub(crate) async fn call(
 }
 
 /// Replaces what clients decided about agents; `null` clears it. Clients are told which settings have no effect.
-fn update_agents(session: &HostedSession, settings: &Value) -> Result<Value, ErrorObject> {
+async fn update_agents(session: &HostedSession, settings: &Value) -> Result<Value, ErrorObject> {
     if !session.is_local() {
         return Err(ErrorObject::internal("another process runs the session, which decides about its agents itself"));
     }
     let mut overrides = Vec::new();
+    let current = model::current(session).await?.model;
     for (name, entry) in settings["agents"].as_object().into_iter().flatten() {
-        overrides.push((name.clone(), agent_override(name, entry)?));
+        overrides.push((name.clone(), agent_override(&current, name, entry)?));
     }
     let disabled = settings["disabledSubagents"].as_array().into_iter().flatten();
     let disabled = disabled.filter_map(Value::as_str).map(str::to_owned);
@@ -56,14 +58,15 @@ fn update_agents(session: &HostedSession, settings: &Value) -> Result<Value, Err
     Ok(json!({}))
 }
 
-fn agent_override(name: &str, entry: &Value) -> Result<AgentOverride, ErrorObject> {
+fn agent_override(current: &str, name: &str, entry: &Value) -> Result<AgentOverride, ErrorObject> {
     let effort = match entry["effortLevel"].as_str() {
         None | Some("inherit" | "none") => None,
         Some(effort) => Some(bosun_effort(effort).ok_or_else(|| {
             ErrorObject::bad_params(format!("unknown effort `{effort}` of {name}; use low, medium, high or xhigh"))
         })?),
     };
-    Ok(AgentOverride { model: entry["model"].as_str().map(str::to_owned), effort })
+    let model = entry["model"].as_str().filter(|model| !model.is_empty() && *model != "inherit");
+    Ok(AgentOverride { model: model.map(|model| full_model_name(current, model)), effort })
 }
 
 fn tool_metadata(tool: &ContextTool) -> Value {
