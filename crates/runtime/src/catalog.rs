@@ -1,5 +1,7 @@
 //! The agents, skills, hooks and slash commands of a session.
 
+use std::collections::BTreeSet;
+
 use protocol::{AgentSpec, DefinitionSource, HookSpec, SkillSpec, SlashSpec, SpawnPolicy};
 
 /// Definitions from files, plugins, flags and remote catalogues, and the built-in ones. Names are unique: duplicates
@@ -35,6 +37,15 @@ impl Catalog {
                 None => self.agents.insert(0, spec),
             }
         }
+    }
+
+    /// Removes built-in agents.
+    pub(crate) fn remove_built_in(&mut self, names: &BTreeSet<String>) {
+        let names: BTreeSet<String> = names.iter().map(|name| AgentSpec::normalize_name(name)).collect();
+        let is_removed = |agent: &AgentSpec| {
+            agent.source == DefinitionSource::BuiltIn && names.contains(&AgentSpec::normalize_name(&agent.name))
+        };
+        self.agents.retain(|agent| !is_removed(agent));
     }
 
     /// The skill of this name.
@@ -75,5 +86,14 @@ mod tests {
         );
         let prompt = |name: &str| catalog.agent(name).map(|agent| agent.prompt.clone()).unwrap();
         assert_eq!([prompt("redefined"), prompt("file"), prompt("mine")], ["now", "1", "2"]);
+    }
+
+    #[test]
+    fn only_built_in_agents_are_removed() {
+        let file = DefinitionSource::User { path: "a.md".into() };
+        let agents = vec![agent("explore", "", DefinitionSource::BuiltIn), agent("scout", "", file)];
+        let mut catalog = Catalog { agents, ..Catalog::default() };
+        catalog.remove_built_in(&["Explore", "scout"].map(str::to_owned).into());
+        assert!(catalog.agent("explore").is_none() && catalog.agent("scout").is_some());
     }
 }

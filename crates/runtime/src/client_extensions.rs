@@ -7,7 +7,11 @@ use std::sync::Arc;
 use protocol::{HookDialect, HookSpec, find_tool};
 use tools::{McpTokenSource, Tool, ToolCatalog};
 
+use crate::agent_overrides::AgentOverrides;
+use crate::joined_providers::JoinedProviders;
 use crate::joined_tools::JoinedTools;
+use crate::sql_tables::SqlObserver;
+use crate::system_text::{SystemText, SystemTextEditor};
 
 /// Extensions from the program that drives a session.
 #[derive(Debug, Clone, Default)]
@@ -18,14 +22,22 @@ pub struct ClientExtensions {
     pub catalog: Option<Arc<dyn ToolCatalog>>,
     /// Tools of programs that join later.
     pub joined_tools: JoinedTools,
+    /// What the program decides about agent definitions later.
+    pub agent_overrides: AgentOverrides,
+    /// Model providers that programs add later.
+    pub joined_providers: JoinedProviders,
     /// The program's hooks, in addition to those of the catalogue.
     pub hooks: Vec<HookSpec>,
     /// Calls the hooks that are functions of the program.
     pub hook_driver: Option<Arc<dyn hooks::ClientHookCaller>>,
     /// Supplies tokens for MCP servers.
     pub mcp_tokens: Option<Arc<dyn McpTokenSource>>,
+    /// Learns which SQL agents have run.
+    pub sql_observer: Option<Arc<dyn SqlObserver>>,
     /// The root's system prompt.
     pub system_text: SystemText,
+    /// Rewrites sections of it.
+    pub system_editor: Option<Arc<dyn SystemTextEditor>>,
     /// Which tools agents have.
     pub offer: ToolOffer,
     /// The dialect in which models see the names of tools and arguments; Bosun's own when absent.
@@ -50,6 +62,8 @@ pub struct ToolOffer {
     pub without: BTreeSet<String>,
     /// These are not for the root either.
     pub without_for_root: BTreeSet<String>,
+    /// The built-in agents that there are not.
+    pub without_agents: BTreeSet<String>,
 }
 
 impl ToolOffer {
@@ -57,28 +71,5 @@ impl ToolOffer {
     pub(crate) fn has(&self, tool: &str, is_root: bool) -> bool {
         let is_listed = self.only.as_ref().is_none_or(|only| find_tool(tool).is_none() || only.contains(tool));
         is_listed && !self.without.contains(tool) && !(is_root && self.without_for_root.contains(tool))
-    }
-}
-
-/// How the program changes the root's system prompt.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum SystemText {
-    /// The built-in text.
-    #[default]
-    BuiltIn,
-    /// The built-in text, followed by this one.
-    Appended(String),
-    /// Exactly this text instead of the built-in one.
-    Replaced(String),
-}
-
-impl SystemText {
-    /// Applies the change to the built-in text.
-    pub(crate) fn apply(&self, built_in: String) -> String {
-        match self {
-            SystemText::BuiltIn => built_in,
-            SystemText::Appended(text) => format!("{built_in}\n{}\n", text.trim()),
-            SystemText::Replaced(text) => text.clone(),
-        }
     }
 }

@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 mod agent;
+mod agent_overrides;
 mod agent_selection;
 mod api;
 mod asks;
@@ -31,6 +32,7 @@ mod governor;
 mod grants;
 mod hooks;
 mod instructions;
+mod joined_providers;
 mod joined_tools;
 mod kept_reader;
 mod long_calls;
@@ -63,14 +65,16 @@ mod spools;
 mod sql_tables;
 mod subagents;
 mod supervisor;
+mod system_text;
 mod task_workspaces;
 mod todos;
 mod user_shell;
 mod watchdog;
 
+pub use agent_overrides::{AgentOverride, AgentOverrides};
 pub use bus::{BusMessage, EventBus, Subscription};
 pub use catalog::Catalog;
-pub use client_extensions::{ClientExtensions, SystemText, ToolOffer};
+pub use client_extensions::{ClientExtensions, ToolOffer};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use compact::one_line;
@@ -84,6 +88,7 @@ pub use fleet::{
 };
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
+pub use joined_providers::JoinedProviders;
 pub use joined_tools::JoinedTools;
 pub use kernel::Parking;
 pub use models::{
@@ -99,8 +104,10 @@ pub use settings::{OutsideFiles, SessionFeatures, SessionSettings};
 pub use skill::{TextFileError, read as read_skill, skill_text};
 pub use spawn::SpawnBuilder;
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
+pub use sql_tables::SqlObserver;
 pub use store::{NoWriterProbe, WriterPoint, WriterProbe};
 pub use subagents::{AgentChoiceError, ExpensiveModel, ModelUseError, StartAgentError};
 pub use supervisor::{FleetActivity, InputRejection, Receipt};
+pub use system_text::{SectionEdit, SystemEdits, SystemSection, SystemText, SystemTextEditor};
 pub use todos::{TodoEditError, TodoSyncError};
 pub use watchdog::WatchdogSettings;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Model, OpenModelError, Providers};
+use model::{Model, OpenModelError, Provider, Providers};
 use protocol::ModelPreference;
 
 /// Why a model is not available.
@@ -16,6 +16,9 @@ pub enum ModelResolveError {
     /// No provider has it.
     #[error("no provider has `{0}`")]
     Unknown(String),
+    /// Its provider cannot be used.
+    #[error("its provider cannot be used: {0}")]
+    Provider(String),
     /// It cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenModelError),
@@ -25,6 +28,11 @@ pub enum ModelResolveError {
 pub trait ModelResolver: Send + Sync + fmt::Debug {
     /// Opens a model by its name, as `--model` takes it.
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError>;
+
+    /// Opens a model of a provider that a program has added, which has this name and is in no settings.
+    fn open_joined(&self, spec: &str, _name: &str, _provider: Provider) -> Result<Arc<dyn Model>, ModelResolveError> {
+        Err(ModelResolveError::SessionModelOnly(spec.to_owned()))
+    }
 
     /// The full name of a model, which means the same in every process that resumes the session.
     fn full_name(&self, spec: &str) -> String {

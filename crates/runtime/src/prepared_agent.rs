@@ -13,12 +13,14 @@ use protocol::{
 use serde_json::{Map, Value};
 use tools::{Tool, ToolAccess, ToolCatalog};
 
+use crate::client_extensions::ClientExtensions;
 use crate::conversation::AddedTools;
 use crate::models::ModelResolveError;
 use crate::prompt;
 use crate::run_requests::TaskProfile;
 use crate::session_context::{AgentCatalog, SessionFacts};
 use crate::skill::{self, TextFileError};
+use crate::system_text::SystemSections;
 use crate::task_workspaces::{TaskWorkspace, TaskWorkspaceError};
 
 /// Maximum bytes of a skill's text in a system prompt.
@@ -134,6 +136,10 @@ struct PreparedAgentKey {
     mode: Option<PermissionMode>,
     /// The version of the tools of programs that joined.
     joined_tools: u64,
+    /// The version of the providers of programs.
+    joined_providers: u64,
+    /// The version of what the program decided about agents.
+    agent_overrides: u64,
 }
 
 impl AgentCatalog {
@@ -153,6 +159,8 @@ impl AgentCatalog {
             may_spawn: profile.depth < facts.limits.depth,
             mode: profile.mode,
             joined_tools: self.client_extensions.joined_tools.version(),
+            joined_providers: self.client_extensions.joined_providers.version(),
+            agent_overrides: self.client_extensions.agent_overrides.version(),
         };
         if workspace.is_checkout() {
             // No other agent shares a checkout.
@@ -185,7 +193,8 @@ impl AgentCatalog {
         let search =
             (!deferred.is_empty() || !sources.is_empty()).then(|| tools::tool_search(&names(&deferred), &sources));
         let dialect = self.client_extensions.tool_dialect;
-        let spec_of = |tool: &Arc<dyn Tool>| spec_in_dialect(tool, dialect);
+        let types: Vec<&str> = self.startable(&definition).map(|agent| agent.name.as_str()).collect();
+        let spec_of = |tool: &Arc<dyn Tool>| spec_in_dialect(tool, dialect, &types);
         let specs = initial.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
         let mut mode_tools = if key.root { mode_tools(&definition) } else { Vec::new() };
@@ -209,10 +218,39 @@ impl AgentCatalog {
             tool_catalog,
             model,
             model_spec: Arc::clone(&key.model),
-            effort: effort_of(facts, profile, &definition),
+            effort: self.effort_of(facts, profile, &definition),
             definition,
             task_workspace: workspace,
         })
+    }
+
+    /// Has the program rewrite the root's system prompt as far as it wants to, before an agent is prepared with it.
+    pub(crate) async fn transform_system_text(
+        &self,
+        facts: &SessionFacts,
+        profile: &TaskProfile,
+        workspace: &TaskWorkspace,
+    ) -> Result<(), String> {
+        if !profile.spec.kind.is_root() {
+            return Ok(());
+        }
+        let definition = profile.definition.clone().unwrap_or_else(|| Arc::new(main_agent()));
+        let sections = self.system_sections(facts, &definition, true, workspace);
+        let ClientExtensions { system_text, system_editor, .. } = &self.client_extensions;
+        if system_text.transform(&sections, system_editor.as_deref(), &self.transformed_sections).await? {
+            self.forget_prepared_agents();
+        }
+        Ok(())
+    }
+
+    fn system_sections(
+        &self,
+        facts: &SessionFacts,
+        definition: &AgentSpec,
+        root: bool,
+        workspace: &TaskWorkspace,
+    ) -> SystemSections {
+        prompt::system_sections(workspace, &self.instructions, definition, root.then_some(facts.features))
     }
 
     /// The system prompt of an agent of this definition, with the text of its skills.
@@ -223,11 +261,11 @@ impl AgentCatalog {
         root: bool,
         workspace: &TaskWorkspace,
     ) -> Result<String, PrepareAgentError> {
-        let mut system =
-            prompt::system_prompt(workspace, &self.instructions, definition, root.then_some(facts.features));
-        if root {
-            system = self.client_extensions.system_text.apply(system);
-        }
+        let sections = self.system_sections(facts, definition, root, workspace);
+        let mut system = match root {
+            true => self.client_extensions.system_text.apply(sections, &self.transformed_sections),
+            false => sections.into_text(),
+        };
         for name in &definition.skills {
             let skill_spec = match self.skills.get(name) {
                 Some(skill) => skill,
@@ -264,11 +302,31 @@ impl AgentCatalog {
         self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// The agents that an agent of this definition may start.
+    fn startable<'a>(&'a self, definition: &'a AgentSpec) -> impl Iterator<Item = &'a AgentSpec> {
+        let overrides = &self.client_extensions.agent_overrides;
+        self.definitions.startable(&definition.spawns).filter(|agent| !overrides.is_disabled(&agent.name))
+    }
+
+    /// The reasoning effort of an agent. What the user chose while the session ran applies to the root, and to agents
+    /// for which nothing else is requested.
+    fn effort_of(
+        &self,
+        facts: &SessionFacts,
+        profile: &TaskProfile,
+        definition: &AgentSpec,
+    ) -> Option<ReasoningEffort> {
+        let chosen = profile.effort;
+        let decided = self.client_extensions.agent_overrides.of(&definition.name).effort;
+        let requested = profile.spec.effort.or(decided).or(definition.effort);
+        if profile.spec.kind.is_root() { chosen.or(requested) } else { requested.or(chosen) }.or(facts.effort)
+    }
+
     /// All tools that an agent of this definition may call, in a stable order.
     fn toolbox(&self, facts: &SessionFacts, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
         let catalog = &self.definitions;
         let types: Vec<(String, String)> = match key.may_spawn {
-            true => catalog.startable(&definition.spawns).map(|it| (it.name.clone(), it.description.clone())).collect(),
+            true => self.startable(definition).map(|it| (it.name.clone(), it.description.clone())).collect(),
             false => Vec::new(),
         };
         let subagents = if types.is_empty() && !key.root { Vec::new() } else { tools::subagent_tools() };
@@ -346,14 +404,6 @@ fn has_tool(definition: &AgentSpec, name: &str) -> bool {
     is_included && !is_denied(name) && (name != tool_name::UNTIL || has_shell())
 }
 
-/// The reasoning effort of an agent. What the user chose while the session ran applies to the root, and to agents for
-/// which nothing else is requested.
-fn effort_of(facts: &SessionFacts, profile: &TaskProfile, definition: &AgentSpec) -> Option<ReasoningEffort> {
-    let chosen = profile.effort;
-    let requested = profile.spec.effort.or(definition.effort);
-    if profile.spec.kind.is_root() { chosen.or(requested) } else { requested.or(chosen) }.or(facts.effort)
-}
-
 type AgentTools = Vec<Arc<dyn Tool>>;
 
 /// Splits the tools into those that a model sees from the start and those that it must search for.
@@ -382,7 +432,7 @@ fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
 
 /// A tool as described to a model that knows it by its name in a dialect, with the arguments of that dialect. A call with
 /// these names is translated when it arrives. A tool that shares its name with another keeps its own.
-fn spec_in_dialect(tool: &Arc<dyn Tool>, dialect: Option<HookDialect>) -> ToolSpec {
+fn spec_in_dialect(tool: &Arc<dyn Tool>, dialect: Option<HookDialect>, agent_types: &[&str]) -> ToolSpec {
     let spec = spec_of(tool);
     let Some(dialect) = dialect.filter(|_| find_tool(&spec.name).is_some()) else { return spec };
     let name = tool_names::dialect_tool_name(&spec.name, dialect);
@@ -402,6 +452,12 @@ fn spec_in_dialect(tool: &Arc<dyn Tool>, dialect: Option<HookDialect>) -> ToolSp
                 *argument = name.into();
             }
         }
+    }
+    if spec.name == tool_name::TASK
+        && let Some(Value::Object(agent_type)) = schema.pointer_mut("/properties/agent_type")
+    {
+        // Programs of these dialects read the types here.
+        agent_type.insert("enum".to_owned(), agent_types.into());
     }
     ToolSpec { name: name.to_owned(), description: spec.description, schema }
 }
@@ -461,7 +517,7 @@ mod tests {
     fn tools_have_the_names_of_a_dialect() {
         let in_dialect = |name: &str| {
             let tool = all_tools().into_iter().find(|tool| tool.spec().name == name).unwrap();
-            let spec = spec_in_dialect(&tool, Some(HookDialect::Camel));
+            let spec = spec_in_dialect(&tool, Some(HookDialect::Camel), &["explore"]);
             let required = spec.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let mut required: Vec<_> = required.map(str::to_owned).collect();
             required.sort();

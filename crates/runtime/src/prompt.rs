@@ -2,13 +2,21 @@
 
 use protocol::{AgentSpec, SessionMode, WrapUpReason};
 
+use crate::system_text::{SystemSection, SystemSections};
 use crate::task_workspaces::TaskWorkspace;
 use crate::{Instructions, SessionFeatures};
 
 pub(crate) use protocol::{quote, quote_within, unquote};
 
 /// The beginning of the root's system prompt.
-const SYSTEM: &str = include_str!("prompts/system.md");
+const SYSTEM: [(SystemSection, &str); 6] = [
+    (SystemSection::Preamble, include_str!("prompts/system/preamble.md")),
+    (SystemSection::CodeChangeRules, include_str!("prompts/system/code_change_rules.md")),
+    (SystemSection::ToolEfficiency, include_str!("prompts/system/tool_efficiency.md")),
+    (SystemSection::Safety, include_str!("prompts/system/safety.md")),
+    (SystemSection::Guidelines, include_str!("prompts/system/guidelines.md")),
+    (SystemSection::Tone, include_str!("prompts/system/tone.md")),
+];
 
 /// The beginning of a subagent's system prompt.
 const AGENT: &str = include_str!("prompts/agent.md");
@@ -80,22 +88,33 @@ const NESTED_FILES_NOTICE: &str =
     "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
 
 /// The system prompt of an agent: Bosun's text, its definition's, its working directory and the instruction files.
-pub(crate) fn system_prompt(
+pub(crate) fn system_sections(
     workspace: &TaskWorkspace,
     instructions: &Instructions,
     definition: &AgentSpec,
     root: Option<SessionFeatures>,
-) -> String {
-    let built_in = match root {
-        Some(features) => format!("{SYSTEM}{}", feature_prompts(features)),
-        None => AGENT.to_owned(),
+) -> SystemSections {
+    let mut sections: Vec<(SystemSection, String)> = match root {
+        Some(features) => {
+            let built_in = SYSTEM.into_iter().map(|(section, text)| (section, text.to_owned()));
+            let more = [(SystemSection::LastInstructions, feature_prompts(features))];
+            built_in.chain(more).chain([(SystemSection::ToolInstructions, String::new())]).collect()
+        }
+        None => vec![(SystemSection::Preamble, AGENT.to_owned())],
     };
     let agent_prompt = definition.prompt.trim();
     let agent_prompt = if agent_prompt.is_empty() { String::new() } else { format!("\n{agent_prompt}\n") };
-    let mut text = format!("{built_in}{agent_prompt}\nWorking directory: {}\n", workspace.cwd().display());
-    if workspace.is_checkout() {
-        text.push_str(ISOLATED);
-    }
+    sections.push((SystemSection::RuntimeInstructions, agent_prompt));
+    let isolated = if workspace.is_checkout() { ISOLATED } else { "" };
+    let place = format!("\nWorking directory: {}\n{isolated}", workspace.cwd().display());
+    sections.push((SystemSection::EnvironmentContext, place));
+    sections.push((SystemSection::CustomInstructions, instructions_text(instructions)));
+    SystemSections(sections)
+}
+
+/// The instruction files.
+fn instructions_text(instructions: &Instructions) -> String {
+    let mut text = String::new();
     for file in &instructions.files {
         let scope = file.scope.as_ref().map(|scope| format!(", for files that match {scope}")).unwrap_or_default();
         text.push_str(&format!("\nInstructions from {}{scope}:\n{}\n", file.path.display(), file.text));
@@ -140,6 +159,7 @@ mod tests {
 
     #[test]
     fn the_system_prompt_is_short() {
-        assert!(SYSTEM.len() < 2048, "{} bytes", SYSTEM.len());
+        let bytes: usize = SYSTEM.iter().map(|(_, text)| text.len()).sum();
+        assert!(bytes < 2048, "{bytes} bytes");
     }
 }

@@ -17,6 +17,12 @@ use crate::todos::TodoSyncHandle;
 /// Maximum number of todos named in the note about rejected changes.
 const MAX_NAMED_TODOS: usize = 5;
 
+/// Learns which SQL agents have run, to keep a copy of their tables.
+pub trait SqlObserver: Send + Sync + fmt::Debug {
+    /// Agents have run these statements, all of them with success.
+    fn executed(&self, sql: String) -> BoxFuture<'_, ()>;
+}
+
 /// The session's tables, opened when first needed.
 pub(crate) struct SessionTables {
     path: PathBuf,
@@ -89,10 +95,15 @@ impl tools::SqlExecutor for AgentSqlSpace {
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             let author = self.caller.run.task;
+            let observer = self.context.catalog.client_extensions.sql_observer.as_ref();
+            let observed = observer.map(|observer| (observer, sql.clone()));
             let run = move |connection: &SqlConnection, token: CancellationToken| {
                 connection.run_by(author, &sql, move || token.is_cancelled())
             };
             let answer = self.context.tables.run(run).await?;
+            if let Some((observer, sql)) = observed {
+                observer.executed(sql).await;
+            }
             if answer.todos.is_empty() {
                 return Ok(text(answer));
             }

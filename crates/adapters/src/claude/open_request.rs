@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use host::Home;
 use protocol::SessionId;
-use runtime::{ClientExtensions, SessionStart, SystemText};
+use runtime::{ClientExtensions, SessionStart, SystemEdits, SystemText};
 use serde_json::Value;
 use tools::ToolCatalog;
 
@@ -134,6 +134,9 @@ fn with_text(system: SystemText, added: String) -> SystemText {
         SystemText::BuiltIn => SystemText::Appended(added),
         SystemText::Appended(appended) => SystemText::Appended(format!("{appended}\n\n{added}")),
         SystemText::Replaced(replacement) => SystemText::Replaced(format!("{replacement}\n\n{added}")),
+        SystemText::Customized(edits) => {
+            SystemText::Customized(SystemEdits { appended: format!("{}\n\n{added}", edits.appended), ..edits })
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Adds what clients have configured for all their sessions to the request for one.
 
+use std::sync::Arc;
+
 use rpc::ErrorObject;
 use server::OpenRequest;
 
@@ -8,12 +10,17 @@ use super::methods::mcp_config::ConfiguredServers;
 use super::methods::{skill_discovery, user_settings};
 use super::plugins::PluginStore;
 use super::server::CopilotServer;
+use super::state_provider::{DatabaseCopy, StateFiles};
 
 /// Adds plugins, MCP servers and settings, and the client that sends requests to models. What the session's own options
 /// say comes first.
 pub(crate) fn apply(server: &CopilotServer, session: &str, request: &mut OpenRequest) -> Result<(), ErrorObject> {
     request.carrier = server.inference.carrier(session);
     request.secrets = server.secrets();
+    if let Some(provider) = server.state_provider().filter(|provider| provider.has_database) {
+        let copy = DatabaseCopy::new(StateFiles::new(provider, session));
+        request.client_extensions.sql_observer = Some(Arc::new(copy));
+    }
     let installed = PluginStore(&server.state).enabled_folders().map_err(ErrorObject::internal)?;
     for folder in server.plugin_folders().into_iter().chain(installed) {
         if !request.options.plugin_dirs.contains(&folder) {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::canvases::Canvases;
+use super::methods::provider::ListedModel;
 use super::pending_answers::PendingAnswers;
 use super::user_commands::UserCommands;
 
@@ -29,6 +30,10 @@ pub(crate) struct ClientFeatures {
     has_indirect_env: Mutex<bool>,
     /// The folders that files may be used in, the primary one first.
     folders: Mutex<Vec<PathBuf>>,
+    /// The account that a client has named, in the SDK's format.
+    account: Mutex<Option<Value>>,
+    /// The models of providers that clients added while the session ran.
+    added_models: Mutex<Vec<ListedModel>>,
     /// Whether the session was opened with plugins.
     has_plugins: Mutex<bool>,
     /// Whether the servers of plugins were connected to.
@@ -76,6 +81,27 @@ impl ClientFeatures {
     pub(crate) fn set_opened_with(&self, folders: Vec<PathBuf>, has_plugins: bool) {
         *lock(&self.folders) = folders;
         *lock(&self.has_plugins) = has_plugins;
+    }
+
+    pub(crate) fn account(&self) -> Option<Value> {
+        lock(&self.account).clone()
+    }
+
+    pub(crate) fn set_account(&self, account: Option<Value>) {
+        *lock(&self.account) = account;
+    }
+
+    /// Lists models of added providers; one with an id that another has replaces that one.
+    pub(crate) fn add_models(&self, models: impl IntoIterator<Item = ListedModel>) {
+        let mut added = lock(&self.added_models);
+        for model in models {
+            added.retain(|known| known.id != model.id);
+            added.push(model);
+        }
+    }
+
+    pub(crate) fn added_models(&self) -> Vec<ListedModel> {
+        lock(&self.added_models).clone()
     }
 
     /// Whether the servers of plugins are to be connected to now, for the first time.

@@ -31,6 +31,8 @@ use super::session_clients::{SessionClient, SessionClients};
 use super::session_names;
 use super::session_params::CopilotSessionParams;
 use super::session_watcher::{self, SessionWatcher};
+use super::state_copy::StateCopy;
+use super::state_provider::StateFiles;
 use super::unsupported::{ignored_tools, tool_names, unsupported_options};
 use crate::managed;
 
@@ -195,6 +197,7 @@ pub(crate) async fn fork(connection: &CopilotConnection, params: &Value) -> Resu
         // The client's providers are not stored, and the copy needs its model.
         request.provider = providers.provider.clone();
         request.named_providers = providers.named.clone();
+        request.named_providers.extend(session.tool_calls.joined_providers.all());
     }
     let copy = sessions.open(request).await.map_err(ErrorObject::internal)?;
     let prepared = prepare_copy(connection, id, &copy, after).await;
@@ -268,6 +271,12 @@ async fn open(
     session.add_agents(params.agent_names());
     session.set_providers(ClientProviders::read(params.0)?);
     session.set_opened_options(OpenedOptions::of(params.0));
+    if let Some(provider) = connection.server().state_provider() {
+        session.set_state_copy(StateCopy::new(StateFiles::new(provider, name)));
+        session.add_notices([ClientNotice::unsupported(
+            "`initialCwd` of `sessionFs` has no effect: a session works in a folder of this machine".to_owned(),
+        )]);
+    }
     let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {
         session.forbid_approving_all();
@@ -291,6 +300,10 @@ async fn begin_watching(
     watching.spawn(watcher.run(ephemeral_events));
     let connecting = Arc::clone(&session);
     watching.spawn(async move { mcp::connect_own(&connecting).await });
+    if let Some(copy) = session.state_copy().filter(|copy| copy.state.provider.is_of(&connection.peer())) {
+        let copied = Arc::clone(&session);
+        watching.spawn(async move { copy.follow(&copied).await });
+    }
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     connection.add_session(ClientSession {
         session: Arc::clone(&session),

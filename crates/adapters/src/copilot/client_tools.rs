@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use runtime::JoinedTools;
+use runtime::{AgentOverrides, JoinedProviders, JoinedTools};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tools::{
@@ -21,6 +21,10 @@ pub(crate) struct PendingToolCalls {
     pub(crate) joined: JoinedTools,
     /// The tokens for MCP servers that the clients supply.
     pub(crate) mcp_tokens: Arc<ClientMcpTokens>,
+    /// The model providers that clients added to the running session.
+    pub(crate) joined_providers: JoinedProviders,
+    /// What clients decide about agents of the running session.
+    pub(crate) agent_overrides: AgentOverrides,
     calls: Mutex<HashMap<String, PendingToolCall>>,
 }
 

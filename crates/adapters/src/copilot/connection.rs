@@ -110,6 +110,11 @@ impl CopilotConnection {
         let removed = self.lock_sessions().remove(&id);
         match removed {
             Some(ClientSession { session, session_client, .. }) => {
+                if let Some(copy) = session.state_copy().filter(|copy| copy.state.provider.is_of(&self.peer))
+                    && let Err(error) = copy.write_changes(&session).await
+                {
+                    tracing::warn!(error = %error.message, "the client left before its copy was complete");
+                }
                 session.client_tasks.client_left(&session, &self.peer).await;
                 session.features.canvases.client_left(&self.peer);
                 self.server.client_left(&session, &session_client).await;
@@ -166,6 +171,7 @@ where
     calls.shutdown().await;
     client.leave_all().await;
     client.server.inference.client_left(&client.peer);
+    client.server.state_client_left(&client.peer);
     if is_closing {
         // Wait, because a client drops its pending calls at the end of the stream, even if the answer came just before.
         tokio::time::timeout(CLOSE_GRACE, refuse_late_calls(&client, &mut connection)).await.ok();

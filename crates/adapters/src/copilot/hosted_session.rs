@@ -26,6 +26,7 @@ use super::option_table::OpenedOptions;
 use super::session_changes::SessionChanges;
 use super::session_clients::{EphemeralEvent, SessionClients};
 use super::session_names;
+use super::state_copy::StateCopy;
 
 /// What the clients of a session share.
 #[derive(Debug)]
@@ -64,6 +65,8 @@ pub(crate) struct HostedSession {
     providers: OnceLock<ClientProviders>,
     /// The options of the client that opened the session.
     opened_options: OnceLock<OpenedOptions>,
+    /// The copy of its state that a client keeps.
+    state_copy: OnceLock<Arc<StateCopy>>,
 }
 
 /// An agent that a client defines.
@@ -155,6 +158,7 @@ impl HostedSession {
             name: Mutex::default(),
             opened_options: OnceLock::new(),
             providers: OnceLock::new(),
+            state_copy: OnceLock::new(),
         }
     }
 
@@ -309,6 +313,17 @@ impl HostedSession {
     /// The providers of the client that opened the session.
     pub(crate) fn providers(&self) -> Option<&ClientProviders> {
         self.providers.get()
+    }
+
+    /// Records the copy of its state that a client keeps.
+    pub(crate) fn set_state_copy(&self, copy: StateCopy) {
+        // The session is opened once.
+        let _set_before = self.state_copy.set(Arc::new(copy));
+    }
+
+    /// The copy of its state that a client keeps.
+    pub(crate) fn state_copy(&self) -> Option<Arc<StateCopy>> {
+        self.state_copy.get().cloned()
     }
 
     /// Sets whether every call that needs permission is allowed without asking, unless a policy forbids that.

@@ -17,7 +17,9 @@ use super::base_dir::ClientBaseDir;
 use super::client_inference::ClientInference;
 use super::client_state::ClientState;
 use super::hosted_session::HostedSession;
+use super::peer::ClientPeer;
 use super::session_clients::SessionClient;
+use super::state_provider::StateProvider;
 use crate::token::AccessToken;
 
 /// One session, if it is open here. Locked while the session is opened or closed.
@@ -53,6 +55,8 @@ pub(crate) struct CopilotServer {
     plugin_folders: Mutex<ClientPluginFolders>,
     /// Texts that sessions must not write.
     secrets: Mutex<Vec<Secret>>,
+    /// The client that keeps the state of sessions.
+    state_provider: Mutex<Option<Arc<StateProvider>>>,
     closing: CancellationToken,
 }
 
@@ -76,6 +80,7 @@ impl CopilotServer {
             cells: Mutex::default(),
             plugin_folders: Mutex::default(),
             secrets: Mutex::default(),
+            state_provider: Mutex::default(),
             closing: CancellationToken::new(),
         }
     }
@@ -157,14 +162,39 @@ impl CopilotServer {
 
     /// Adds texts that sessions must not write; returns false if a session is open, which would not know them.
     pub(crate) fn add_secrets(&self, texts: Vec<&str>) -> bool {
-        // Sessions that are being opened have a locked cell.
-        let is_open = self.lock_cells().values().any(|cell| {
-            cell.try_lock().map_or(true, |session| session.as_ref().is_some_and(|session| session.is_held()))
-        });
+        let is_open = self.has_open_session();
         if !is_open {
             self.lock_secrets().extend(texts.into_iter().map(Secret::new));
         }
         !is_open
+    }
+
+    /// Has a client keep the state of sessions; returns false if another client does, or a session is open, whose state
+    /// it would not have.
+    pub(crate) fn set_state_provider(&self, provider: StateProvider) -> bool {
+        let mut current = self.lock_state_provider();
+        let is_free = current.is_none() && !self.has_open_session();
+        if is_free {
+            *current = Some(Arc::new(provider));
+        }
+        is_free
+    }
+
+    /// The client that keeps the state of sessions.
+    pub(crate) fn state_provider(&self) -> Option<Arc<StateProvider>> {
+        self.lock_state_provider().clone()
+    }
+
+    /// Forgets a client that has left.
+    pub(crate) fn state_client_left(&self, peer: &Arc<ClientPeer>) {
+        self.lock_state_provider().take_if(|provider| provider.is_of(peer));
+    }
+
+    fn has_open_session(&self) -> bool {
+        // Sessions that are being opened have a locked cell.
+        self.lock_cells().values().any(|cell| {
+            cell.try_lock().map_or(true, |session| session.as_ref().is_some_and(|session| session.is_held()))
+        })
     }
 
     /// The texts that sessions must not write.
@@ -198,6 +228,10 @@ impl CopilotServer {
     pub(crate) async fn shut_down(&self) {
         self.closing.cancel();
         self.sessions.shut_down().await;
+    }
+
+    fn lock_state_provider(&self) -> MutexGuard<'_, Option<Arc<StateProvider>>> {
+        self.state_provider.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_secrets(&self) -> MutexGuard<'_, Vec<Secret>> {

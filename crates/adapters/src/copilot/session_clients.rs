@@ -27,6 +27,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) forms: bool,
     /// It wants streamed text.
     pub(crate) streaming: bool,
+    /// It rewrites sections of the system message.
+    pub(crate) transforms_system_message: bool,
 }
 
 /// One client of a session.

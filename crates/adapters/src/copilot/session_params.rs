@@ -15,6 +15,7 @@ use super::hooks::{ClientHooks, hook_specs};
 use super::hosted_session::{ClientAgentName, HostedSession};
 use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
+use super::system_sections::{ClientSectionEditor, section_edits};
 use super::tool_filter::{ToolFilter, own_tool_name};
 use super::unsupported::tool_names;
 use super::{instruction_dirs, mcp_servers};
@@ -34,6 +35,7 @@ impl CopilotSessionParams<'_> {
             hooks: flag("hooks"),
             forms: flag("requestElicitation"),
             streaming: flag("streaming"),
+            transforms_system_message: self.transforms_system_message(),
         }
     }
 
@@ -81,10 +83,14 @@ impl CopilotSessionParams<'_> {
             hooks: hook_specs(),
             hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
             mcp_tokens: Some(Arc::clone(&tool_calls.mcp_tokens) as Arc<dyn McpTokenSource>),
+            sql_observer: None,
             system_text: self.system(),
+            system_editor: Some(Arc::new(ClientSectionEditor::new(name.to_owned(), Arc::clone(clients)))),
             offer: self.offer(),
             tool_dialect: Some(HookDialect::Camel),
             joined_tools: tool_calls.joined.clone(),
+            joined_providers: tool_calls.joined_providers.clone(),
+            agent_overrides: tool_calls.agent_overrides.clone(),
         };
         request.client_name = self.0["clientName"].as_str().map(str::to_owned);
         provider::apply(&mut request, self.0)?;
@@ -181,6 +187,7 @@ impl CopilotSessionParams<'_> {
                 (excluded.has_own(name) && !custom.contains(name)) || (self.has_no_skills() && name == tool_name::SKILL)
             }),
             without_for_root: names(&|name| of_root.has_own(name) || of_root.has_custom(name)),
+            without_agents: non_empty_texts(&self.0["excludedBuiltinAgents"]).map(str::to_owned).collect(),
         }
     }
 
@@ -228,17 +235,18 @@ impl CopilotSessionParams<'_> {
     fn system(&self) -> SystemText {
         let message = &self.0["systemMessage"];
         let content = message["content"].as_str().unwrap_or_default();
-        let sections = message["sections"].as_object().into_iter().flat_map(Map::values);
-        let added = sections
-            .filter(|section| matches!(section["action"].as_str(), Some("replace" | "append" | "prepend")))
-            .filter_map(|section| section["content"].as_str());
         let instructions = instruction_dirs::read_texts(self.0);
-        let instructions = instructions.iter().map(String::as_str);
         match message["mode"].as_str() {
             Some("replace") if !content.is_empty() => SystemText::Replaced(content.to_owned()),
-            Some("customize") => appended(instructions.chain(added).chain([content])),
-            _append => appended(instructions.chain([content])),
+            Some("customize") => SystemText::Customized(section_edits(message, instructions.into_iter())),
+            _append => appended(instructions.iter().map(String::as_str).chain([content])),
         }
+    }
+
+    /// Whether the client rewrites sections of the system message.
+    fn transforms_system_message(&self) -> bool {
+        let sections = self.0["systemMessage"]["sections"].as_object().into_iter().flat_map(Map::values);
+        sections.into_iter().any(|section| section["action"] == "transform")
     }
 }
 
@@ -291,6 +299,7 @@ fn non_empty_texts(value: &Value) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use protocol::ReasoningEffort;
+    use runtime::{SectionEdit, SystemEdits, SystemSection};
 
     use super::*;
 
@@ -370,8 +379,12 @@ mod tests {
         let replaced = json!({ "mode": "replace", "content": "You are a parrot." });
         assert_eq!(system(replaced), SystemText::Replaced("You are a parrot.".into()));
         let sections =
-            json!({ "tone": { "action": "replace", "content": "Kind." }, "safety": { "action": "preserve" } });
+            json!({ "tone": { "action": "replace", "content": "Kind." }, "safety": { "action": "nothing" } });
         let customized = json!({ "mode": "customize", "sections": sections, "content": "Short." });
-        assert_eq!(system(customized), SystemText::Appended("Kind.\n\nShort.".into()));
+        let edits = SystemEdits {
+            sections: [(SystemSection::Tone, SectionEdit::Replace("Kind.".into()))].into(),
+            appended: "Short.".into(),
+        };
+        assert_eq!(system(customized), SystemText::Customized(edits));
     }
 }

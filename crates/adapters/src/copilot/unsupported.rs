@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::mcp_servers::read_servers;
 use super::option_table::session_options_without_effect;
+use super::system_sections::ignored_sections;
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
@@ -15,10 +16,17 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
         lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
     lines.extend(session_options_without_effect(params));
-    let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
-    let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
-    lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
+    lines.extend(ignored_sections(&params["systemMessage"]));
     lines
+}
+
+/// Whether an option asks for something.
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => true,
+    }
 }
 
 /// The notice about tools that are ignored because another process runs the session.
@@ -45,7 +53,7 @@ mod tests {
         let lines = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "ftp" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": 7 } }, { "name": "poet" }],
-            "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
+            "systemMessage": { "sections": { "tone": { "action": "remove" }, "mood": { "action": "transform" } } },
         }));
         assert_eq!(
             lines,
@@ -53,7 +61,7 @@ mod tests {
                 "the MCP server web cannot be used: unknown variant `ftp`, expected one of `local`, `stdio`, `http`, \
                  `streamable-http`, `streamableHttp`, `sse`",
                 "the agent scout: the MCP server map cannot be used: its configuration is not an object",
-                "the section tone of the system message stays unchanged",
+                "the system message has no section mood to transform",
             ]
         );
         assert!(unsupported_options(&json!({ "tools": [{ "name": "a" }], "mcpServers": {} })).is_empty());

@@ -13,7 +13,7 @@ use super::{AssembleError, StartNotice, StartNoticeKind};
 use crate::agents::AgentConfig;
 use crate::config::Config;
 use crate::file::ExpensiveModelSetting;
-use crate::provider::{DefaultModel, ModelAccess};
+use crate::provider::{DefaultModel, ModelAccess, checked_provider};
 
 /// The models of the configured providers.
 #[derive(Debug)]
@@ -65,6 +65,18 @@ impl ConfiguredModelSet {
 impl ModelResolver for ConfiguredModelSet {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         Ok(model::open(spec, &self.cwd, &self.providers)?)
+    }
+
+    fn open_joined(&self, spec: &str, name: &str, provider: Provider) -> Result<Arc<dyn Model>, ModelResolveError> {
+        let place = format!("the baseUrl of the provider {name}");
+        let mut provider =
+            checked_provider(&place, provider).map_err(|error| ModelResolveError::Provider(error.to_string()))?;
+        let mut providers = self.providers.clone();
+        // All providers are called on behalf of the same program.
+        let known = providers.by_name.values().find_map(|known| known.extra.user_agent.clone());
+        provider.extra.user_agent = known;
+        providers.by_name.insert(name.to_owned(), provider);
+        Ok(model::open(spec, &self.cwd, &providers)?)
     }
 
     fn full_name(&self, spec: &str) -> String {

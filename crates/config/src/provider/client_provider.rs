@@ -12,14 +12,9 @@ const MAX_PROGRAM_BYTES: usize = 128;
 impl ModelAccess {
     /// Adds a provider and hides its secrets. `place` names the field with its address in error messages.
     pub fn add_provider(&mut self, name: &str, place: &str, provider: Provider) -> Result<(), ProviderError> {
-        let wrong = |problem| ProviderError::Address { place: place.to_owned(), problem };
-        let address = ProviderAddress::parse(&provider.base_url).map_err(wrong)?;
-        let secrets: Vec<Secret> = secrets(&provider).cloned().collect();
-        if address.is_exposed() && (!secrets.is_empty() || provider.tokens.is_some()) {
-            return Err(wrong("would send a key over plain http to another machine; use https"));
-        }
-        self.secrets.extend(secrets);
-        self.providers.by_name.insert(name.to_owned(), Provider { base_url: address.url, ..provider });
+        let provider = checked_provider(place, provider)?;
+        self.secrets.extend(secrets(&provider).cloned());
+        self.providers.by_name.insert(name.to_owned(), provider);
         Ok(())
     }
 
@@ -32,6 +27,16 @@ impl ModelAccess {
             }
         }
     }
+}
+
+/// The provider with its normalized address, unless a key would be sent to it unprotected.
+pub(crate) fn checked_provider(place: &str, provider: Provider) -> Result<Provider, ProviderError> {
+    let wrong = |problem| ProviderError::Address { place: place.to_owned(), problem };
+    let address = ProviderAddress::parse(&provider.base_url).map_err(wrong)?;
+    if address.is_exposed() && (secrets(&provider).next().is_some() || provider.tokens.is_some()) {
+        return Err(wrong("would send a key over plain http to another machine; use https"));
+    }
+    Ok(Provider { base_url: address.url, ..provider })
 }
 
 fn secrets(provider: &Provider) -> impl Iterator<Item = &Secret> {

@@ -14,3 +14,4 @@ pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 
 pub(crate) use access::{ProviderSources, check_providers, open_access, relocated, secrets};
+pub(crate) use client_provider::checked_provider;

@@ -1,6 +1,6 @@
 //! Calls with the tool and argument names of other agent products, translated to Bosun's names.
 
-use protocol::{ContentBlock, HookDialect, ToolCallRequest, mcp_tool_name};
+use protocol::{ContentBlock, HookDialect, ToolCallRequest, mcp_tool_name, tool_name};
 use serde_json::{Map, Value};
 
 use crate::prepared_agent::PreparedAgent;
@@ -46,6 +46,9 @@ fn normalize_arguments(
 ) -> Map<String, Value> {
     let (mut arguments, unknown): (Map<_, _>, Map<_, _>) = input.into_iter().partition(|(name, _)| is_parameter(name));
     for (name, value) in unknown {
+        if is_label(tool, &name, &value) {
+            continue;
+        }
         let single_argument = || Map::from_iter([(name.clone(), value.clone())]);
         let translated = [HookDialect::Snake, HookDialect::Camel].into_iter().find_map(|dialect| {
             ::hooks::tool_names::args_from_dialect(tool, dialect, single_argument())
@@ -58,6 +61,15 @@ fn normalize_arguments(
         }
     }
     arguments
+}
+
+/// Whether an argument only says what a call is for, or where it would act in any case.
+fn is_label(tool: &str, name: &str, value: &Value) -> bool {
+    match (tool, name) {
+        (tool_name::SQL, "description") => value.is_string(),
+        (tool_name::SQL, "database") => value == "session",
+        _other => false,
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +97,10 @@ mod tests {
         let shell = json!({ "command": "ls", "timeout": 1500, "description": "lists" });
         let expected = json!({ "command": "ls", "timeout_secs": 2, "description": "lists" });
         assert_eq!(renamed("shell", shell, &["command", "timeout_secs"]), expected);
+        let sql = json!({ "query": "SELECT 1", "description": "counts", "database": "session" });
+        assert_eq!(renamed("sql", sql, &["query"]), json!({ "query": "SELECT 1" }));
+        let elsewhere = json!({ "query": "SELECT 1", "database": "session_store" });
+        assert_eq!(renamed("sql", elsewhere.clone(), &["query"]), elsewhere, "there is no such database");
         let both = json!({ "path": "a", "file_path": "b" });
         assert_eq!(renamed("view", both.clone(), &["path"]), both);
     }

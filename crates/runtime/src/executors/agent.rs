@@ -7,7 +7,7 @@ use tools::BoxFuture;
 
 use super::{Executor, fail_run};
 use crate::agent::{AgentLink, AgentRun, ConversationCache, RunParts};
-use crate::prepared_agent::{PrepareAgentError, PreparedAgent};
+use crate::prepared_agent::PreparedAgent;
 use crate::run_requests::{LocalSession, SessionRequests, TaskProfile};
 use crate::session_context::{AgentCatalog, SessionContext, Workplace};
 use crate::supervisor::RunLink;
@@ -51,16 +51,19 @@ async fn prepare_run(
     let profile = session.profile().await.map_err(|refusal| (FailKind::Model, refusal.in_one_line()))?;
     let placed = task_workspaces::ensure_workspace(&workplace, &profile, session).await;
     placed.map_err(|error| (FailKind::Internal, error.in_one_line()))?;
-    let agent = prepare_agent(&workplace, &catalog, &profile);
-    let agent = agent.map_err(|error| (FailKind::Model, error.in_one_line()))?;
+    let agent = prepare_agent(&workplace, &catalog, &profile).await?;
     Ok(RunParts { workplace, catalog, conversations, profile, agent })
 }
 
-fn prepare_agent(
+async fn prepare_agent(
     workplace: &Workplace,
     catalog: &AgentCatalog,
     profile: &TaskProfile,
-) -> Result<Arc<PreparedAgent>, PrepareAgentError> {
-    let workspace = workplace.task_workspaces.workspace(profile.checkout.as_ref())?;
-    catalog.prepared_agent(&workplace.facts, profile, workspace)
+) -> Result<Arc<PreparedAgent>, (FailKind, String)> {
+    let workspace = workplace.task_workspaces.workspace(profile.checkout.as_ref());
+    let workspace = workspace.map_err(|error| (FailKind::Model, error.in_one_line()))?;
+    let transformed = catalog.transform_system_text(&workplace.facts, profile, &workspace).await;
+    transformed.map_err(|why| (FailKind::Denied, format!("the system prompt is not complete: {why}")))?;
+    let agent = catalog.prepared_agent(&workplace.facts, profile, workspace);
+    agent.map_err(|error| (FailKind::Model, error.in_one_line()))
 }

@@ -161,6 +161,10 @@ impl Session {
         if !restored.is_empty() {
             Arc::make_mut(&mut settings.catalog).restore_defined(restored);
         }
+        let without = &settings.client_extensions.offer.without_agents;
+        if !without.is_empty() {
+            Arc::make_mut(&mut settings.catalog).remove_built_in(without);
+        }
         drop(log);
         let logged_root = kernel.root();
 

@@ -16,6 +16,7 @@ use crate::models::{CostGuard, ModelResolveError, ModelResolver};
 use crate::prepared_agent::PreparedAgents;
 use crate::session_model::AddedModels;
 use crate::settings::SessionSettings;
+use crate::system_text::TransformedSections;
 
 /// Definitions, models, tools and prompts.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub(crate) struct AgentCatalog {
     /// The user's instruction files.
     pub(crate) instructions: Instructions,
     pub(crate) prepared_agents: PreparedAgents,
+    /// The sections of the root's system prompt that the program has rewritten.
+    pub(crate) transformed_sections: TransformedSections,
     /// Tools that are not offered to every agent. A call to one of them that started under an earlier owner of the
     /// session continues even if this owner does not offer it.
     pub(crate) tools_for_started_calls: Vec<Arc<dyn Tool>>,
@@ -76,6 +79,7 @@ impl AgentCatalog {
             tool_catalog: JoinedCatalog::join(&settings.client_extensions.catalog, &settings.tool_catalog),
             instructions,
             prepared_agents: PreparedAgents::default(),
+            transformed_sections: TransformedSections::default(),
             tools_for_started_calls: tools_for_started_calls(),
         }
     }
@@ -101,6 +105,7 @@ impl AgentCatalog {
             tool_catalog: outside.catalog,
             instructions,
             prepared_agents: PreparedAgents::default(),
+            transformed_sections: TransformedSections::default(),
             tools_for_started_calls: tools_for_started_calls(),
         })
     }
@@ -109,6 +114,10 @@ impl AgentCatalog {
     pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         if spec == self.model_spec {
             return Ok(Arc::clone(&self.model));
+        }
+        // A provider that a program adds precedes those of the settings, as one does that it brings from the start.
+        if let Some((name, provider)) = self.client_extensions.joined_providers.of_model(spec) {
+            return self.models.open_joined(spec, &name, provider);
         }
         self.added_models.get(spec).map_or_else(|| self.models.open(spec), Ok)
     }

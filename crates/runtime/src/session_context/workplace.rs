@@ -47,7 +47,9 @@ impl Workplace {
     ) -> Workplace {
         let (env, route) = (settings.env.clone(), settings.route.clone());
         let workspace = TaskWorkspace::shared(workspace, env.clone(), settings.outside_files);
-        Workplace::of_run(facts, (guardian, workspace), grants, (env, route), Redactor::new(&settings.secrets))
+        let redactor = Redactor::new(&settings.secrets);
+        settings.client_extensions.joined_providers.attach(&redactor);
+        Workplace::of_run(facts, (guardian, workspace), grants, (env, route), redactor)
     }
 
     /// A workplace of these parts.

@@ -163,7 +163,9 @@ impl AgentSubagents {
             names.join(", ")
         };
         let shown = Clip::new(name, 100);
-        let Some(agent) = catalog.agent(name).filter(|agent| agent.model_invocable) else {
+        let overrides = &self.context.catalog.client_extensions.agent_overrides;
+        let is_usable = |agent: &&AgentSpec| agent.model_invocable && !overrides.is_disabled(&agent.name);
+        let Some(agent) = catalog.agent(name).filter(is_usable) else {
             return Err(AgentChoiceError::UnknownType { shown, known: startable() });
         };
         if !self.agent.definition.spawns.permits(&agent.name) {
@@ -189,6 +191,9 @@ impl SessionContext {
                 return Err(AgentChoiceError::FileAsModel { known: self.model_names() });
             }
             return self.resolve_named_model(wanted);
+        }
+        if let Some(chosen) = self.catalog.client_extensions.agent_overrides.of(&agent.name).model {
+            return self.resolve_named_model(&chosen);
         }
         let mut problems = Vec::new();
         for wanted in &agent.models {

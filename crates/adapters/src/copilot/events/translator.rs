@@ -42,6 +42,8 @@ pub(crate) struct EventTranslator {
     pub(super) continuations: HashSet<MailId>,
     /// Whether the next mail from the runtime to the root is an autopilot continuation.
     pub(super) continuation_due: bool,
+    /// The number of summaries that replaced parts of the root's conversation.
+    checkpoints: u64,
     /// The number of the root's messages in the history.
     pub(super) root_messages: u64,
     /// The bytes of the root's text in the history.
@@ -70,6 +72,7 @@ impl EventTranslator {
             mail: HashMap::new(),
             continuations: HashSet::new(),
             continuation_due: false,
+            checkpoints: 0,
             root_messages: 0,
             root_bytes: 0,
             last_event: None,
@@ -98,6 +101,15 @@ impl EventTranslator {
             self.last_event = Some(id);
         }
         event.into_json(id, parent, at)
+    }
+
+    /// Numbers the summary of a compaction of the root's conversation, if it has one.
+    fn number_checkpoint(&mut self, task: TaskId, mut event: CopilotEvent) -> CopilotEvent {
+        if self.is_root(task) && event.content["summaryContent"] != "" {
+            self.checkpoints += 1;
+            event.content["checkpointNumber"] = self.checkpoints.into();
+        }
+        event
     }
 
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
@@ -217,7 +229,10 @@ impl EventTranslator {
                         .for_agent(self.subagent_id(task)),
                 ]
             }
-            Event::Compacted(compaction) => vec![compacted(compaction).for_agent(self.subagent_id(task))],
+            Event::Compacted(compaction) => {
+                let event = compacted(compaction).for_agent(self.subagent_id(task));
+                vec![self.number_checkpoint(task, event)]
+            }
             Event::BudgetLow { .. } => {
                 let message = "most of the budget is used up";
                 vec![CopilotEvent::persistent(

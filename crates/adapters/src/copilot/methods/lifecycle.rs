@@ -12,8 +12,18 @@ use crate::copilot::model_names::client_model_name;
 /// Interrupts everything that runs: calls that wait for a client or a decision are not continued. The session can be
 /// resumed.
 pub(crate) async fn suspend(session: &HostedSession) -> Result<Value, ErrorObject> {
-    session.close().await;
+    close(session).await;
     Ok(Value::Null)
+}
+
+/// Closes a session, and completes the copy that its client keeps.
+async fn close(session: &HostedSession) {
+    if let Some(copy) = session.state_copy()
+        && let Err(error) = copy.write_changes(session).await
+    {
+        tracing::warn!(error = %error.message, "the copy of a session's state is incomplete");
+    }
+    session.close().await;
 }
 
 /// Reports what the session used, and closes it. It can be resumed.
@@ -35,6 +45,6 @@ pub(crate) async fn shut_down(session: &HostedSession, params: &Value) -> Result
         report["errorReason"] = reason.into();
     }
     session.record("session.shutdown", report).await?;
-    session.close().await;
+    close(session).await;
     Ok(Value::Null)
 }

@@ -1,5 +1,5 @@
 //! What a session on this machine, without the vendor's services and without an editor, never has: completions of a
-//! host, sharing, and language servers.
+//! host, sharing, reports to the vendor, and language servers.
 
 use rpc::ErrorObject;
 use serde_json::{Value, json};
@@ -27,6 +27,12 @@ pub(crate) async fn call(
             required_text(&params, "status")?;
             Ok(json!({ "synced": false }))
         }
+        // Nothing is reported to the vendor, so there is no engagement, and no feature of its reports to set.
+        "session.telemetry.getEngagementId" => Ok(json!({})),
+        "session.telemetry.setFeatureOverrides" => match &params["features"] {
+            Value::Object(_) => Ok(Value::Null),
+            _other => Err(ErrorObject::bad_params("`features` is missing or not an object")),
+        },
         // There is no language server to start.
         "session.lsp.initialize" => Ok(Value::Null),
         other => Err(unhandled(other)),

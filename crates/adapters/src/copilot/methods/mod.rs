@@ -5,6 +5,7 @@ mod agent;
 mod answers;
 mod attachments;
 mod canvas;
+mod client_files;
 mod commands;
 mod context;
 mod discover;
@@ -83,7 +84,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
             context::call(connection, &*session()?, method, params).await
         }
         "session.metadata" | "session.usage" => metadata::call(connection, &*session()?, method, params).await,
-        "session.completions" | "session.visibility" | "session.lsp" => {
+        "session.completions" | "session.visibility" | "session.lsp" | "session.telemetry" => {
             local_only::call(connection, &*session()?, method, params).await
         }
         "session.eventLog" => event_log::call(connection, &session()?, method, params).await,

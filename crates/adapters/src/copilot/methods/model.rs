@@ -5,6 +5,7 @@ use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::fields::{optional_text, required_text};
+use super::provider::ListedModel;
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
@@ -32,9 +33,14 @@ pub(crate) async fn call(
         }
         "session.model.list" => {
             let current = current(session).await?.model;
-            let others = client_models(session).into_iter().filter(|model| *model != current);
-            let models = [current.clone()].into_iter().chain(others);
-            Ok(json!({ "list": models.map(|model| model_view(client_model_name(&model))).collect::<Vec<_>>() }))
+            let (chosen, others): (Vec<_>, Vec<_>) =
+                client_models(session).into_iter().partition(|model| model.id == current);
+            let first = match chosen.first() {
+                Some(model) => listed_model_view(model),
+                None => model_view(client_model_name(&current)),
+            };
+            let list: Vec<Value> = [first].into_iter().chain(others.iter().map(listed_model_view)).collect();
+            Ok(json!({ "list": list }))
         }
         other => Err(unhandled(other)),
     }
@@ -52,9 +58,10 @@ pub(crate) async fn switch(session: &HostedSession, model: String, params: &Valu
     Ok(model_state(&current(session).await?))
 }
 
-/// The models that the client lists for its providers.
-fn client_models(session: &HostedSession) -> Vec<String> {
-    session.providers().map(|providers| providers.models.clone()).unwrap_or_default()
+/// The models that clients list for their providers.
+fn client_models(session: &HostedSession) -> Vec<ListedModel> {
+    let first = session.providers().map(|providers| providers.models.clone()).unwrap_or_default();
+    first.into_iter().chain(session.features.added_models()).collect()
 }
 
 pub(crate) async fn current(session: &HostedSession) -> Result<ModelParams, ErrorObject> {
@@ -71,6 +78,15 @@ fn model_state(ModelParams { model, effort }: &ModelParams) -> Value {
 
 /// The context size reported to clients, which only display it.
 pub(crate) const REPORTED_CONTEXT_TOKENS: u64 = 128_000;
+
+/// A model that a client lists, in the SDK's format.
+pub(crate) fn listed_model_view(model: &ListedModel) -> Value {
+    let mut view = model_view(&model.id);
+    if let Some(title) = &model.title {
+        view["name"] = title.as_str().into();
+    }
+    view
+}
 
 /// A model in the SDK's format.
 pub(crate) fn model_view(model: &str) -> Value {

@@ -22,7 +22,16 @@ pub(crate) struct ClientProviders {
     /// The others, by name.
     pub(crate) named: BTreeMap<String, Provider>,
     /// The models that the client lists for them.
-    pub(crate) models: Vec<String>,
+    pub(crate) models: Vec<ListedModel>,
+}
+
+/// A model of a named provider, as clients list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListedModel {
+    /// Its name, with the name of the provider before a slash.
+    pub(crate) id: String,
+    /// Its display name, if the client gave it one.
+    pub(crate) title: Option<String>,
 }
 
 impl ClientProviders {
@@ -70,13 +79,16 @@ fn name_model(provider: ClientProvider, chosen: Option<String>) -> (ClientProvid
 }
 
 /// The models of the named providers, with the name of the provider before a slash.
-pub(crate) fn named_models(params: &Value) -> impl Iterator<Item = String> {
-    let name = |model: &Value| Some(format!("{}/{}", model["provider"].as_str()?, model["id"].as_str()?));
-    params["models"].as_array().into_iter().flatten().filter_map(name)
+pub(crate) fn named_models(params: &Value) -> impl Iterator<Item = ListedModel> {
+    let listed = |model: &Value| {
+        let id = format!("{}/{}", model["provider"].as_str()?, model["id"].as_str()?);
+        Some(ListedModel { id, title: model["name"].as_str().map(str::to_owned) })
+    };
+    params["models"].as_array().into_iter().flatten().filter_map(listed)
 }
 
 /// The providers that a client names, with the models that it lists for each.
-fn named_providers(params: &Value) -> Result<BTreeMap<String, Provider>, String> {
+pub(crate) fn named_providers(params: &Value) -> Result<BTreeMap<String, Provider>, String> {
     let inputs = params["providers"].as_array().map(Vec::as_slice).unwrap_or_default();
     if inputs.len() > MAX_PROVIDERS {
         return Err(format!("there are more than {MAX_PROVIDERS} providers"));
@@ -376,7 +388,7 @@ mod tests {
             "providers": [{ "name": "alpha", "baseUrl": "https://a" }, { "name": "beta", "type": "anthropic", "baseUrl": "https://b" }],
             "models": [{ "id": "a", "provider": "alpha", "wireModel": "wire-a" }, { "id": "b", "provider": "beta" }],
         });
-        assert_eq!(named_models(&params).collect::<Vec<_>>(), ["alpha/a", "beta/b"]);
+        assert_eq!(named_models(&params).map(|model| model.id).collect::<Vec<_>>(), ["alpha/a", "beta/b"]);
         let request = applied(params).unwrap();
         assert_eq!(request.options.model.as_deref(), Some("alpha/a"));
         assert_eq!(request.named_providers["alpha"].extra.model_names["a"], "wire-a");

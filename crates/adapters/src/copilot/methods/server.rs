@@ -13,6 +13,7 @@ use crate::copilot::client_session::{self, session_not_found};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::option_table::connect_options_without_effect;
 use crate::copilot::session_names;
+use crate::copilot::state_provider::StateProvider;
 use crate::session_uuid;
 
 /// The version of the Copilot SDK's protocol.
@@ -22,7 +23,7 @@ const PROTOCOL_VERSION: u32 = 3;
 const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
 
 /// The methods that this module answers.
-const SERVER_METHODS: [&str; 22] = [
+const SERVER_METHODS: [&str; 23] = [
     "connect",
     "ping",
     "status.get",
@@ -45,6 +46,7 @@ const SERVER_METHODS: [&str; 22] = [
     "session.getForeground",
     "session.setForeground",
     "session.getMessages",
+    "sessionFs.setProvider",
 ];
 
 /// Whether a method is answered here.
@@ -71,6 +73,13 @@ pub(crate) async fn call(
         "runtime.shutdown" => {
             connection.server().close();
             Ok(Value::Null)
+        }
+        "sessionFs.setProvider" => {
+            let provider = StateProvider::read(connection.peer(), &params)?;
+            match connection.server().set_state_provider(provider) {
+                true => Ok(json!({ "success": true })),
+                false => Err(ErrorObject::internal("another client keeps the state of sessions, or sessions are open")),
+            }
         }
         "session.create" => client_session::create(connection, &params).await,
         "session.resume" => client_session::resume(connection, &params).await,

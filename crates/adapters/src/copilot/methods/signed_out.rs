@@ -1,5 +1,5 @@
 //! What belongs to the vendor's services, which Bosun does not use: accounts, quotas, remote control and sharing. The
-//! answers are those of a program whose user is signed out.
+//! answers are those of a program whose user is signed out, but for what a client itself says about a session.
 
 use rpc::ErrorObject;
 use serde_json::{Value, json};
@@ -44,9 +44,10 @@ pub(super) fn call(method: &str, params: &Value) -> Result<Value, ErrorObject> {
 /// Answers a method about a session.
 pub(super) fn session_call(session: &HostedSession, method: &str, params: &Value) -> Result<Value, ErrorObject> {
     Ok(match method {
-        "session.gitHubAuth.getStatus" => {
-            json!({ "isAuthenticated": false, "statusMessage": "Bosun uses no GitHub account" })
-        }
+        "session.gitHubAuth.getStatus" => session
+            .features
+            .account()
+            .unwrap_or_else(|| json!({ "isAuthenticated": false, "statusMessage": "Bosun uses no GitHub account" })),
         "session.gitHubAuth.getCurrentAuthInfo" | "session.gitHubAuth.refreshCopilotUser" => Value::Null,
         "session.gitHubAuth.getAllAuthAvailable" | "session.gitHubAuth.lastAuthErrors" => json!([]),
         "session.gitHubAuth.logout" | "session.gitHubAuth.logoutUser" => json!(false),
@@ -54,8 +55,14 @@ pub(super) fn session_call(session: &HostedSession, method: &str, params: &Value
             return Err(not_available("nobody can sign in"));
         }
         "session.gitHubAuth.setCredentials" => match &params["credentials"] {
-            Value::Null => json!({ "success": true }),
-            _credentials => json!({ "success": false }),
+            Value::Null => {
+                session.features.set_account(None);
+                json!({ "success": true })
+            }
+            credentials => {
+                session.features.set_account(Some(account_view(credentials)?));
+                json!({ "success": true })
+            }
         },
         "session.remote.enable" => match params["mode"].as_str() {
             Some("off") => json!({ "remoteSteerable": false }),
@@ -71,6 +78,18 @@ pub(super) fn session_call(session: &HostedSession, method: &str, params: &Value
         }
         other => return Err(unhandled(other)),
     })
+}
+
+/// The account that a client names for a session, without its keys. Bosun uses it for nothing.
+fn account_view(credentials: &Value) -> Result<Value, ErrorObject> {
+    let kind = credentials["type"].as_str().ok_or_else(|| ErrorObject::bad_params("`credentials.type` is missing"))?;
+    let mut account = json!({ "isAuthenticated": true, "authType": kind });
+    for field in ["host", "login"] {
+        if let Some(text) = credentials[field].as_str() {
+            account[field] = text.into();
+        }
+    }
+    Ok(account)
 }
 
 fn not_available(what: &str) -> ErrorObject {

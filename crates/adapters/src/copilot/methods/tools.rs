@@ -2,21 +2,28 @@
 
 use protocol::api::{ContextTool, ContextView, Method};
 use rpc::ErrorObject;
-use serde_json::{Value, json};
+use runtime::AgentOverride;
+use serde_json::{Map, Value, json};
 
-use super::unhandled;
+use super::{model, unhandled};
 use crate::copilot::connection::CopilotConnection;
-use crate::copilot::hosted_session::HostedSession;
+use crate::copilot::hosted_session::{ClientNotice, HostedSession};
+use crate::copilot::model_names::full_model_name;
+use crate::effort::bosun_effort;
 
 /// The methods that are answered here.
-pub(crate) const METHODS: [&str; 2] = ["session.tools.getCurrentMetadata", "session.tools.initializeAndValidate"];
+pub(crate) const METHODS: [&str; 3] =
+    ["session.tools.getCurrentMetadata", "session.tools.initializeAndValidate", "session.tools.updateSubagentSettings"];
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
-    _params: Value,
+    params: Value,
 ) -> Result<Value, ErrorObject> {
+    if method == "session.tools.updateSubagentSettings" {
+        return update_agents(session, &params["subagents"]).await;
+    }
     let view: ContextView = session.call(Method::ContextGet, json!({})).await?;
     match method {
         "session.tools.getCurrentMetadata" => {
@@ -26,6 +33,40 @@ pub(crate) async fn call(
         "session.tools.initializeAndValidate" => Ok(json!({})),
         other => Err(unhandled(other)),
     }
+}
+
+/// Replaces what clients decided about agents; `null` clears it. Clients are told which settings have no effect.
+async fn update_agents(session: &HostedSession, settings: &Value) -> Result<Value, ErrorObject> {
+    if !session.is_local() {
+        return Err(ErrorObject::internal("another process runs the session, which decides about its agents itself"));
+    }
+    let mut overrides = Vec::new();
+    let current = model::current(session).await?.model;
+    for (name, entry) in settings["agents"].as_object().into_iter().flatten() {
+        overrides.push((name.clone(), agent_override(&current, name, entry)?));
+    }
+    let disabled = settings["disabledSubagents"].as_array().into_iter().flatten();
+    let disabled = disabled.filter_map(Value::as_str).map(str::to_owned);
+    session.tool_calls.agent_overrides.replace(overrides, disabled);
+    let is_ignored = |name: &&String| !["agents", "disabledSubagents"].contains(&name.as_str());
+    let ignored: Vec<&str> =
+        settings.as_object().into_iter().flat_map(Map::keys).filter(is_ignored).map(String::as_str).collect();
+    if !ignored.is_empty() {
+        let message = format!("these settings of subagents have no effect: {}", ignored.join(", "));
+        session.add_notices([ClientNotice::unsupported(message)]);
+    }
+    Ok(json!({}))
+}
+
+fn agent_override(current: &str, name: &str, entry: &Value) -> Result<AgentOverride, ErrorObject> {
+    let effort = match entry["effortLevel"].as_str() {
+        None | Some("inherit" | "none") => None,
+        Some(effort) => Some(bosun_effort(effort).ok_or_else(|| {
+            ErrorObject::bad_params(format!("unknown effort `{effort}` of {name}; use low, medium, high or xhigh"))
+        })?),
+    };
+    let model = entry["model"].as_str().filter(|model| !model.is_empty() && *model != "inherit");
+    Ok(AgentOverride { model: model.map(|model| full_model_name(current, model)), effort })
 }
 
 fn tool_metadata(tool: &ContextTool) -> Value {

@@ -9,16 +9,16 @@ use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::fields::required_text;
-use super::unhandled;
+use super::{client_files, unhandled};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::history;
 use crate::copilot::hosted_session::HostedSession;
 
 /// Maximum bytes of one file.
-const FILE: usize = 4 << 20;
+pub(super) const FILE: usize = 4 << 20;
 
 /// Maximum number of listed files.
-const MAX_LISTED_FILES: usize = 10_000;
+pub(super) const MAX_LISTED_FILES: usize = 10_000;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
@@ -27,6 +27,11 @@ pub(crate) async fn call(
     params: Value,
 ) -> Result<Value, ErrorObject> {
     let folder = session.home().session_dir(session.id()).join("files");
+    if let Some(copy) = session.state_copy()
+        && client_files::METHODS.contains(&method)
+    {
+        return client_files::call(session, &copy.state, method, &params).await;
+    }
     match method {
         "session.workspaces.listFiles" => blocking(move || Ok(json!({ "files": list(&folder)? }))).await,
         "session.workspaces.readFile" => {
@@ -50,7 +55,7 @@ pub(crate) async fn call(
         "session.workspaces.listCheckpoints" => {
             let checkpoints = checkpoints(session).await?;
             let listed = (1..).zip(&checkpoints).map(|(number, text)| {
-                json!({ "number": number, "title": title(text), "filename": format!("{number:03}.md") })
+                json!({ "number": number, "title": checkpoint_title(text), "filename": format!("{number:03}.md") })
             });
             Ok(json!({ "checkpoints": listed.collect::<Vec<_>>() }))
         }
@@ -80,14 +85,18 @@ pub(crate) fn workspace_view(session: &HostedSession, view: &SessionView) -> Val
 
 /// The summaries that replaced parts of the root's conversation, oldest first.
 async fn checkpoints(session: &HostedSession) -> Result<Vec<String>, ErrorObject> {
-    let events = history::recorded_events(session.home(), session.id()).await?;
+    Ok(checkpoints_of(&history::recorded_events(session.home(), session.id()).await?))
+}
+
+/// The summaries that replaced parts of the root's conversation in a history, oldest first.
+pub(crate) fn checkpoints_of(events: &[Value]) -> Vec<String> {
     let is_checkpoint = |event: &&Value| event["type"] == "session.compaction_complete" && event["agentId"].is_null();
     let summary = |event: &Value| event["data"]["summaryContent"].as_str().map(str::to_owned);
-    Ok(events.iter().filter(is_checkpoint).filter_map(summary).filter(|text| !text.is_empty()).collect())
+    events.iter().filter(is_checkpoint).filter_map(summary).filter(|text| !text.is_empty()).collect()
 }
 
 /// The first line of a summary with text.
-fn title(summary: &str) -> &str {
+pub(crate) fn checkpoint_title(summary: &str) -> &str {
     summary.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty()).unwrap_or("Summary")
 }
 
@@ -122,7 +131,7 @@ async fn blocking(work: impl FnOnce() -> io::Result<Value> + Send + 'static) -> 
 }
 
 /// A path below the folder. Only the user can write there, so no link leads out of it.
-fn path_within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
+pub(super) fn path_within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
     let relative = Path::new(path);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match is_plain && relative.file_name().is_some() {

@@ -152,12 +152,12 @@ impl CopilotTestClient {
         }
     }
 
-    /// Returns the next request of the adapter, keeping other messages for later.
+    /// Returns the next request of the adapter whose method begins like this, keeping other messages for later.
     pub(crate) async fn next_request(&mut self, method: &str) -> Value {
         let mut skipped = VecDeque::new();
         let request = loop {
             let message = self.next().await;
-            if message["method"] == method {
+            if message["method"].as_str().is_some_and(|name| name.starts_with(method)) {
                 break message;
             }
             skipped.push_back(message);

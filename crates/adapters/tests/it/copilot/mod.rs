@@ -8,6 +8,8 @@ mod orchestration;
 mod server_methods;
 mod session_state;
 mod sessions;
+mod state_files;
+mod system_message;
 mod tools;
 mod user_shell;
 mod wishes;

@@ -86,6 +86,9 @@ impl RunSetup {
     ) -> Result<RunSetup, RunSetupError> {
         let only_here = || RunSetupError::OnlyHere { agent: profile.spec.agent.clone() };
         let models = context.catalog.models.sources().ok_or_else(only_here)?;
+        if context.catalog.client_extensions.joined_providers.of_model(&profile.model).is_some() {
+            return Err(only_here());
+        }
         Ok(RunSetup {
             version: env!("CARGO_PKG_VERSION").into(),
             run,
