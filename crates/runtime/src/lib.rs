@@ -8,6 +8,7 @@
 mod agent;
 mod agent_selection;
 mod api;
+mod aside;
 mod asks;
 mod autopilot;
 mod background_commands;

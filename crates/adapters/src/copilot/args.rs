@@ -1,5 +1,37 @@
-//! The command line of the Copilot SDKs. Most flags concern things that Bosun does differently; unknown flags are
-//! ignored, because every version adds some.
+//! The command line of the Copilot SDKs. Flags that the SDKs add themselves, or that concern only a screen, are accepted;
+//! others are refused by name, because they may restrict what agents can do.
+
+/// Flags with a value that are accepted.
+const FLAGS_WITH_VALUE: [&str; 5] =
+    ["--auth-token-env", "--log-dir", "--log-level", "--session-idle-timeout", "--extension-sdk-path"];
+
+/// Flags without a value that are accepted: Bosun neither updates itself nor signs in nor can be controlled remotely.
+const PLAIN_FLAGS: [&str; 8] = [
+    "--no-auto-login",
+    "--no-auto-update",
+    "--no-color",
+    "--no-experimental",
+    "--no-remote",
+    "--no-remote-export",
+    "--plain-diff",
+    "--remote",
+];
+
+/// A valid command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CopilotArgs {
+    pub(crate) transport: CopilotTransport,
+    pub(crate) approval: CallApproval,
+}
+
+/// Who decides on calls that need permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallApproval {
+    /// A client of the session.
+    Clients,
+    /// They are allowed, as after a client's `setApproveAll`; deny and ask rules apply.
+    AllowAll,
+}
 
 /// How clients connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,31 +51,41 @@ pub(crate) enum CopilotArgsError {
     /// Every user of the machine could connect.
     #[error("a port without a token is open to every user and web page on this machine: set COPILOT_CONNECTION_TOKEN")]
     NoToken,
+    /// It contains something that Bosun does not support here.
+    #[error(
+        "`{0}` is not supported: the Copilot adapter takes the flags of the SDKs, and options come with the sessions"
+    )]
+    Unknown(String),
     /// The port is not valid.
     #[error("`--port {0}` is not a port")]
     Port(String),
 }
 
 /// Parses a command line.
-pub(crate) fn read_args(args: &[String]) -> Result<CopilotTransport, CopilotArgsError> {
-    let (mut headless, mut stdio, mut port) = (false, false, 0);
+pub(crate) fn read_args(args: &[String]) -> Result<CopilotArgs, CopilotArgsError> {
+    let (mut headless, mut stdio, mut port, mut unknown) = (false, false, 0, None);
+    let mut approval = CallApproval::Clients;
     let mut line = args.iter();
     while let Some(arg) = line.next() {
         match arg.as_str() {
             "--headless" | "--server" => headless = true,
             "--stdio" => stdio = true,
+            "--allow-all" | "--yolo" => approval = CallApproval::AllowAll,
             "--port" => port = parse_port(line.next().map_or("", String::as_str))?,
-            other => {
-                if let Some(value) = other.strip_prefix("--port=") {
-                    port = parse_port(value)?;
-                }
-            }
+            plain if PLAIN_FLAGS.contains(&plain) => {}
+            with_value if FLAGS_WITH_VALUE.contains(&with_value) => drop(line.next()),
+            other => match other.split_once('=') {
+                Some(("--port", value)) => port = parse_port(value)?,
+                Some((flag, _value)) if FLAGS_WITH_VALUE.contains(&flag) => {}
+                Some(_) | None => unknown = unknown.or_else(|| Some(other.to_owned())),
+            },
         }
     }
-    match (headless, stdio) {
-        (false, _) => Err(CopilotArgsError::NotHeadless),
-        (true, true) => Ok(CopilotTransport::Stdio),
-        (true, false) => Ok(CopilotTransport::Port(port)),
+    match (headless, stdio, unknown) {
+        (false, _, _) => Err(CopilotArgsError::NotHeadless),
+        (true, _, Some(unknown)) => Err(CopilotArgsError::Unknown(unknown)),
+        (true, true, None) => Ok(CopilotArgs { transport: CopilotTransport::Stdio, approval }),
+        (true, false, None) => Ok(CopilotArgs { transport: CopilotTransport::Port(port), approval }),
     }
 }
 
@@ -55,8 +97,19 @@ fn parse_port(text: &str) -> Result<u16, CopilotArgsError> {
 mod tests {
     use super::*;
 
-    fn read_line(line: &str) -> Result<CopilotTransport, CopilotArgsError> {
+    fn read_all(line: &str) -> Result<CopilotArgs, CopilotArgsError> {
         read_args(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn read_line(line: &str) -> Result<CopilotTransport, CopilotArgsError> {
+        read_all(line).map(|args| args.transport)
+    }
+
+    #[test]
+    fn a_program_may_allow_all_calls() {
+        let approval = |line: &str| read_all(line).unwrap().approval;
+        assert_eq!(approval("--headless --stdio"), CallApproval::Clients);
+        assert_eq!(approval("--yolo --headless --stdio"), CallApproval::AllowAll);
     }
 
     #[test]
@@ -64,7 +117,7 @@ mod tests {
         let node = "--headless --no-auto-update --log-level debug --stdio --auth-token-env COPILOT_SDK_AUTH_TOKEN";
         assert_eq!(read_line(node), Ok(CopilotTransport::Stdio));
         assert_eq!(
-            read_line("--mine --headless --no-auto-update --log-level info --stdio"),
+            read_line("--headless --no-auto-update --log-level=info --stdio --session-idle-timeout 60"),
             Ok(CopilotTransport::Stdio)
         );
         assert_eq!(read_line("--headless --no-auto-update"), Ok(CopilotTransport::Port(0)));
@@ -76,5 +129,9 @@ mod tests {
         assert_eq!(read_line("-p hello"), Err(CopilotArgsError::NotHeadless));
         assert_eq!(read_line("--headless --port 70000"), Err(CopilotArgsError::Port("70000".into())));
         assert_eq!(read_line("--headless --port"), Err(CopilotArgsError::Port(String::new())));
+        for unknown in ["--deny-tool=shell", "--mine", "stray"] {
+            let refused = read_line(&format!("{unknown} --headless --log-level info --stdio"));
+            assert_eq!(refused, Err(CopilotArgsError::Unknown(unknown.into())));
+        }
     }
 }

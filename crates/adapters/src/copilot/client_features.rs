@@ -9,6 +9,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::canvases::Canvases;
+use super::command_queue::CommandQueue;
+use super::github_account::GitHubAccount;
 use super::pending_answers::PendingAnswers;
 
 /// Maximum handlers that clients may register.
@@ -20,6 +22,8 @@ pub(crate) struct ClientFeatures {
     pub(crate) canvases: Canvases,
     /// Forms that wait for a client.
     pub(crate) forms: PendingAnswers,
+    /// The GitHub account that a client brought.
+    account: Mutex<Option<GitHubAccount>>,
     /// Handlers for switches of the model that clients have registered.
     switch_handlers: Mutex<HashSet<String>>,
     /// How the client that shows views of MCP servers shows them.
@@ -32,13 +36,22 @@ pub(crate) struct ClientFeatures {
     has_plugins: Mutex<bool>,
     /// Whether the servers of plugins were connected to.
     has_plugin_servers: Mutex<bool>,
-    /// Commands that run after their call was answered, one after the other.
+    /// Work that goes on after its call was answered.
     background: Mutex<JoinSet<()>>,
-    /// Held by the command that runs.
-    pub(crate) command_turn: tokio::sync::Mutex<()>,
+    pub(crate) commands: CommandQueue,
 }
 
 impl ClientFeatures {
+    /// The GitHub account that a client brought.
+    pub(crate) fn account(&self) -> Option<GitHubAccount> {
+        lock(&self.account).clone()
+    }
+
+    /// Sets or removes the GitHub account.
+    pub(crate) fn set_account(&self, account: Option<GitHubAccount>) {
+        *lock(&self.account) = account;
+    }
+
     /// Registers a handler; none if there are too many.
     pub(crate) fn add_switch_handler(&self) -> Option<String> {
         let mut handlers = lock(&self.switch_handlers);

@@ -38,6 +38,8 @@ pub(crate) struct CopilotConnection {
     server: Arc<CopilotServer>,
     peer: Arc<ClientPeer>,
     admitted: AtomicBool,
+    /// Whether the client wants telemetry events.
+    wants_telemetry: AtomicBool,
     sessions: Mutex<HashMap<SessionId, ClientSession>>,
 }
 
@@ -58,6 +60,16 @@ impl CopilotConnection {
         }
         self.admitted.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Sends the client telemetry events from now on.
+    pub(crate) fn enable_telemetry(&self) {
+        self.wants_telemetry.store(true, Ordering::Release);
+    }
+
+    /// Whether the client wants telemetry events.
+    pub(crate) fn wants_telemetry(&self) -> bool {
+        self.wants_telemetry.load(Ordering::Acquire)
     }
 
     /// Returns if the client has not sent its token in time, because the number of connections is limited. Otherwise
@@ -98,6 +110,7 @@ impl CopilotConnection {
             Some(ClientSession { session, session_client, .. }) => {
                 session.client_tasks.client_left(&session, &self.peer).await;
                 session.features.canvases.client_left(&self.peer);
+                session.features.commands.client_left(&self.peer.connection_id());
                 self.server.client_left(&session, &session_client).await;
                 if !session.clients.can_show_forms() {
                     session.features.forms.abandon_all();
@@ -129,7 +142,13 @@ where
     let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
     let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
     let admitted = AtomicBool::new(!server.requires_token());
-    let client = Arc::new(CopilotConnection { server, peer, admitted, sessions: Mutex::default() });
+    let client = Arc::new(CopilotConnection {
+        server,
+        peer,
+        admitted,
+        wants_telemetry: AtomicBool::new(false),
+        sessions: Mutex::default(),
+    });
     let mut calls = JoinSet::new();
     let is_closing = tokio::select! {
         () = read_messages(&client, &mut connection, &mut calls) => false,

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::args::{self, CopilotArgsError, CopilotTransport};
+use super::args::{self, CallApproval, CopilotArgs, CopilotArgsError, CopilotTransport};
 use super::connection;
 use super::server::CopilotServer;
 use crate::token::AccessToken;
@@ -20,18 +20,29 @@ use crate::AdapterExit;
 /// The SDKs know no limit of sessions.
 const MAX_SESSIONS: usize = usize::MAX;
 
+/// The variable by which a program asks for traces of its sessions.
+const TRACES_VARIABLE: &str = "COPILOT_OTEL_ENABLED";
+
 /// Serves clients according to the command line: the one that started this process, or those that send `token` on a
 /// local port.
 pub async fn serve(opener: Arc<dyn SessionOpener>, args: Vec<String>, token: Option<String>) -> AdapterExit {
-    match (args::read_args(&args), token) {
-        (Ok(CopilotTransport::Stdio), _) => serve_on(opener, tokio::io::stdin(), tokio::io::stdout()).await,
-        (Ok(CopilotTransport::Port(port)), Some(token)) => listen(opener, port, token).await,
-        (Ok(CopilotTransport::Port(_)), None) => {
-            print_line(&mut std::io::stderr(), &CopilotArgsError::NoToken.to_string());
-            AdapterExit::UsageError
-        }
-        (Err(error), _) => {
+    let CopilotArgs { transport, approval } = match args::read_args(&args) {
+        Ok(args) => args,
+        Err(error) => {
             print_line(&mut std::io::stderr(), &error.to_string());
+            return AdapterExit::UsageError;
+        }
+    };
+    if opener.variable(TRACES_VARIABLE).is_some_and(|value| value == "true") {
+        print_line(&mut std::io::stderr(), &format!("{TRACES_VARIABLE} has no effect: Bosun exports no traces"));
+    }
+    match (transport, token) {
+        (CopilotTransport::Stdio, _) => {
+            serve_approving(opener, approval, tokio::io::stdin(), tokio::io::stdout()).await
+        }
+        (CopilotTransport::Port(port), Some(token)) => listen(opener, approval, port, token).await,
+        (CopilotTransport::Port(_), None) => {
+            print_line(&mut std::io::stderr(), &CopilotArgsError::NoToken.to_string());
             AdapterExit::UsageError
         }
     }
@@ -43,7 +54,21 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let server = Arc::new(CopilotServer::new(SessionHost::new(opener, MAX_SESSIONS), None));
+    serve_approving(opener, CallApproval::Clients, input, output).await
+}
+
+async fn serve_approving<R, W>(
+    opener: Arc<dyn SessionOpener>,
+    approval: CallApproval,
+    input: R,
+    output: W,
+) -> AdapterExit
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let sessions = SessionHost::new(opener, MAX_SESSIONS);
+    let server = Arc::new(CopilotServer::new(sessions, None).with_approval(approval));
     connection::serve_client(Arc::clone(&server), input, output).await;
     server.shut_down().await;
     AdapterExit::Success
@@ -56,7 +81,7 @@ const MAX_CLIENTS: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all clients that connect. Sessions keep running when their clients leave.
-async fn listen(opener: Arc<dyn SessionOpener>, port: u16, token: String) -> AdapterExit {
+async fn listen(opener: Arc<dyn SessionOpener>, approval: CallApproval, port: u16, token: String) -> AdapterExit {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let (listener, port) = match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
         Ok((port, listener)) => (listener, port),
@@ -67,7 +92,8 @@ async fn listen(opener: Arc<dyn SessionOpener>, port: u16, token: String) -> Ada
     };
     print_line(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
     let sessions = SessionHost::new(opener, MAX_SESSIONS);
-    let server = Arc::new(CopilotServer::new(sessions, Some(AccessToken::from_text(&token))));
+    let server = CopilotServer::new(sessions, Some(AccessToken::from_text(&token))).with_approval(approval);
+    let server = Arc::new(server);
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {

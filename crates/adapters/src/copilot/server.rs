@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use server::SessionHost;
 use tokio_util::sync::CancellationToken;
 
+use super::args::CallApproval;
 use super::base_dir::ClientBaseDir;
 use super::client_inference::ClientInference;
 use super::client_state::ClientState;
@@ -43,6 +44,8 @@ pub(crate) struct CopilotServer {
     /// The client that sends requests to models itself.
     pub(crate) inference: Arc<ClientInference>,
     token: Option<AccessToken>,
+    /// Who decides on calls of new sessions.
+    approval: CallApproval,
     cells: Mutex<HashMap<SessionId, SessionCell>>,
     /// Folders of plugins that clients have set for new sessions.
     plugin_folders: Mutex<ClientPluginFolders>,
@@ -60,11 +63,22 @@ impl CopilotServer {
             inference: Arc::default(),
             sessions,
             token,
+            approval: CallApproval::Clients,
             cells: Mutex::default(),
             plugin_folders: Mutex::default(),
             secrets: Mutex::default(),
             closing: CancellationToken::new(),
         }
+    }
+
+    /// Sets who decides on calls of new sessions.
+    pub(crate) fn with_approval(self, approval: CallApproval) -> CopilotServer {
+        CopilotServer { approval, ..self }
+    }
+
+    /// Whether every call of new sessions is allowed.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.approval == CallApproval::AllowAll
     }
 
     /// Whether clients must send a token first.

@@ -25,7 +25,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 const REMOTE_PAUSE: Duration = Duration::from_millis(250);
 
 pub(crate) async fn call(
-    _connection: &CopilotConnection,
+    connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -33,10 +33,15 @@ pub(crate) async fn call(
     match method {
         "session.eventLog.read" => read(session, &params).await,
         "session.eventLog.tail" => Ok(json!({ "cursor": end(session).await?.to_text() })),
-        // Every client receives all events.
-        "session.eventLog.registerInterest" => Ok(json!({ "handle": required_text(&params, "eventType")? })),
+        // Every client receives all events; what changes is who runs queued commands.
+        "session.eventLog.registerInterest" => {
+            let event = required_text(&params, "eventType")?;
+            let handle = session.features.commands.add_interest(event, connection.peer().connection_id());
+            let handle = handle.ok_or_else(|| ErrorObject::internal("there are too many interests: release some"))?;
+            Ok(json!({ "handle": handle }))
+        }
         "session.eventLog.releaseInterest" => {
-            required_text(&params, "handle")?;
+            session.features.commands.remove_interest(required_text(&params, "handle")?);
             Ok(json!({ "success": true }))
         }
         other => Err(unhandled(other)),

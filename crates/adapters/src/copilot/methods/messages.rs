@@ -6,7 +6,7 @@ use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::attachments::{Attachments, shown_attachments};
-use super::{lifecycle, unhandled};
+use super::{lifecycle, request_headers, unhandled};
 use crate::copilot::client_events::{self, message_key};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
@@ -48,8 +48,10 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
             session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
         }
     }
+    let headers = request_headers::read(&params["requestHeaders"])?;
     session.resume_unfinished().await?;
     session.send_notices();
+    session.set_turn_headers(headers)?;
     let message = send_params(params).await?;
     let attached = shown_attachments(&params["attachments"]);
     if attached.is_empty() {
