@@ -54,7 +54,12 @@ async fn unread_messages(session: &HostedSession) -> Result<Vec<MailView>, Error
 }
 
 fn command_item(command: &QueuedCommand) -> Value {
-    json!({ "id": command.id, "kind": "command", "displayText": command.text })
+    json!({
+        "id": command.id,
+        "kind": "command",
+        "displayText": command.text,
+        "agentMode": SessionMode::Interactive.as_str(),
+    })
 }
 
 fn message_item(mail: &MailView) -> Value {

@@ -78,7 +78,7 @@ pub(super) async fn session_call(session: &HostedSession, method: &str, params: 
             let steerable =
                 steerable.ok_or_else(|| ErrorObject::bad_params("`remoteSteerable` is missing or not a boolean"))?;
             session.record("session.remote_steerable_changed", json!({ "remoteSteerable": steerable })).await?;
-            Value::Null
+            json!({})
         }
         other => return Err(unhandled(other)),
     })
