@@ -108,6 +108,11 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
             session.emit("commands.changed", json!({ "commands": session.commands.list() }));
         }
         session.features.canvases.offer(&connection.peer(), params);
+        let (account, account_notice) = account_of(connection, &session_params).await?;
+        if account.is_some() {
+            session.features.set_account(account);
+        }
+        session.add_notices(account_notice);
         let new_tools = session_params.joined_tools(&session)?;
         let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
         session.add_notices(ignored.into_iter().chain(unsupported_options(params)).map(ClientNotice::unsupported));

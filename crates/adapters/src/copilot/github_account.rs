@@ -1,5 +1,7 @@
 //! The GitHub account of a token that a client brings, as GitHub describes it. Bosun uses none of the account's services.
 
+use std::time::Duration;
+
 use net::{HttpClient, HttpTimeouts, NetworkRoute, RequestHeader, Secret};
 use rpc::ErrorObject;
 use serde_json::{Map, Value, json};
@@ -16,6 +18,9 @@ const GITHUB_HOST: &str = "https://github.com";
 
 /// Maximum bytes of the description of an account.
 const MAX_BODY_BYTES: usize = 256 << 10;
+
+/// How long GitHub may take to answer; meanwhile the client waits for its session.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Maximum characters of a name in it.
 const MAX_NAME_CHARS: usize = 256;
@@ -124,7 +129,7 @@ fn name(value: &Value) -> Option<String> {
 /// What GitHub says about the account of a token.
 async fn describe(route: NetworkRoute, api: &str, token: &str) -> Result<Value, AccountError> {
     let unknown = |why: String| AccountError::Unknown(why.replace(token, "[token]"));
-    let client = HttpClient::new(route, HttpTimeouts::default());
+    let client = HttpClient::new(route, HttpTimeouts { first_byte: ANSWER_TIMEOUT, ..HttpTimeouts::default() });
     let url = format!("{}/copilot_internal/user", api.trim_end_matches('/'));
     let headers = [
         RequestHeader::plain("accept", "application/json"),

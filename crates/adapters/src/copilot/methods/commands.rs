@@ -131,7 +131,10 @@ async fn take_turn(session: &HostedSession, command: &str) {
     session.emit(QUEUED_EVENT, json!({ "requestId": offer.id(), "command": command }));
     let answer = match may_answer {
         true => tokio::time::timeout(CLIENT_TURN, offer.wait()).await.ok().flatten().unwrap_or_default(),
-        false => Value::Null,
+        false => {
+            drop(offer);
+            Value::Null
+        }
     };
     if answer["handled"] == true {
         if answer["stopProcessingQueue"] == true {
