@@ -70,7 +70,7 @@ pub(crate) fn read_args(args: &[String]) -> Result<CopilotArgs, CopilotArgsError
         match arg.as_str() {
             "--headless" | "--server" => headless = true,
             "--stdio" => stdio = true,
-            "--allow-all" | "--yolo" => approval = CallApproval::AllowAll,
+            "--yolo" => approval = CallApproval::AllowAll,
             "--port" => port = parse_port(line.next().map_or("", String::as_str))?,
             plain if PLAIN_FLAGS.contains(&plain) => {}
             with_value if FLAGS_WITH_VALUE.contains(&with_value) => drop(line.next()),
