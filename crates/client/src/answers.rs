@@ -82,6 +82,7 @@ impl StoredSession {
             | SessionMethod::TasksRegister
             | SessionMethod::TasksReport
             | SessionMethod::TasksOrphan
+            | SessionMethod::ModelAsk
             | SessionMethod::ContextGet
             | SessionMethod::ConversationCut
             | SessionMethod::AgentsList

@@ -19,6 +19,7 @@ mod reply;
 mod request;
 mod script;
 mod short_names;
+mod turn_headers;
 mod wire;
 
 pub use delta::Delta;
@@ -35,3 +36,4 @@ pub use replay::{RecordingError, RecordingModel, ReplayModel};
 pub use reply::{ModelReply, ReplyBuilder};
 pub use request::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 pub use script::{SCRIPT_SCHEMA, ScriptError, ScriptModel, generate_script_schema, without_null};
+pub use turn_headers::TurnHeaders;

@@ -84,7 +84,7 @@ fn open_remote(provider: &str, model: &str, providers: &Providers) -> Result<Rem
         Some(carrier) => net::HttpClient::carried(Arc::clone(carrier), providers.timeouts),
         None => net::HttpClient::new(providers.route.clone(), providers.timeouts),
     };
-    Ok(RemoteModel::new(provider, model, config.clone(), client))
+    Ok(RemoteModel::new(provider, model, config.clone(), client).with_turn_headers(providers.turn_headers.clone()))
 }
 
 /// Reports the missing key for a short name of a model whose provider has no key, instead of an unknown provider.

@@ -8,6 +8,8 @@ use futures_util::future::BoxFuture;
 use net::Secret;
 use protocol::Price;
 
+use crate::TurnHeaders;
+
 /// The format of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireFormat {
@@ -149,6 +151,8 @@ pub struct Providers {
     pub timeouts: net::HttpTimeouts,
     /// Carries all requests instead of the network.
     pub carrier: Option<Arc<dyn net::RequestCarrier>>,
+    /// Headers that the program that drives the session adds to the requests of some turns.
+    pub turn_headers: TurnHeaders,
 }
 
 impl Providers {

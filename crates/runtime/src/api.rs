@@ -6,12 +6,7 @@ use std::time::Duration;
 use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, CutConversationParams,
-    FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams,
-    PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, RunShellResult, SelectAgentParams,
-    SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult,
-    SkillsResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams,
-    TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams, ToggleSkillParams,
+    AgentResult, AgentView, AgentsResult, AskModelParams, AskModelResult, AsksDecideParams, ClosedConnectionParams, CommandFate, CutConversationParams, FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SkillsResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams, ToggleSkillParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -20,6 +15,7 @@ use serde_json::{Value, json};
 use store::{SessionReader, TodoError, plan};
 use tokio::sync::watch;
 
+use crate::aside::{AsideError, ask_aside};
 use crate::bus::FrameCache;
 use crate::commands;
 use crate::context_view::{ContextError, context_view};
@@ -32,6 +28,7 @@ use crate::session::{ClientMessages, SessionStatus};
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::session_wait::SessionWait;
+use crate::side_question::SideQuestionError;
 use crate::slash::{SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
 use crate::todos::TodoEditError;
@@ -149,6 +146,11 @@ impl RequestHandler for SessionApi {
                 }
                 SessionMethod::SessionMcpSetServers => {
                     json_of(self.context.set_mcp_servers(&read_params(params)?).map_err(mcp_refusal)?)
+                }
+                SessionMethod::ModelAsk => {
+                    let AskModelParams { question } = read_params(params)?;
+                    let answer = ask_aside(&self.context, &self.supervisor, self.root, &question).await;
+                    json_of(AskModelResult { answer: answer.map_err(aside_refusal)? })
                 }
                 SessionMethod::ContextGet => json_of(context_view(&self.context, self.root).map_err(context_refusal)?),
                 SessionMethod::ConversationCut => {
@@ -339,6 +341,16 @@ fn context_refusal(error: ContextError) -> ErrorObject {
     match error {
         ContextError::Store(error) => ErrorObject::internal(error),
         ContextError::Agent(_) => refused(&error),
+    }
+}
+
+fn aside_refusal(error: AsideError) -> ErrorObject {
+    match error {
+        AsideError::Question(SideQuestionError::Rejected(rejected)) => rejection(rejected),
+        AsideError::Question(SideQuestionError::Store(error)) => ErrorObject::internal(error),
+        AsideError::Empty | AsideError::TooLong | AsideError::Question(SideQuestionError::Unanswered(_)) => {
+            ErrorObject::refused(RefusalKind::Invalid, error.to_string())
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod agent;
 mod agent_overrides;
 mod agent_selection;
 mod api;
+mod aside;
 mod asks;
 mod autopilot;
 mod background_commands;

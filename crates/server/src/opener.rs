@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use host::Home;
-use model::{ClientProvider, Provider};
-use net::{RequestCarrier, Secret};
+use model::{ClientProvider, Provider, TurnHeaders};
+use net::{NetworkRoute, RequestCarrier, Secret};
 use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
 use protocol::{Refusal, SessionId, SessionOptions};
 use rpc::ErrorObject;
@@ -52,6 +52,11 @@ pub trait SessionOpener: Send + Sync + 'static {
         let _unused = name;
         None
     }
+
+    /// Proxies and certificates for requests that concern no session.
+    fn network_route(&self) -> NetworkRoute {
+        NetworkRoute::default()
+    }
 }
 
 /// The agents and models available in a folder.
@@ -84,6 +89,8 @@ pub struct OpenRequest {
     pub client_name: Option<String>,
     /// Carries the requests to models instead of the network, if the client does that.
     pub carrier: Option<Arc<dyn RequestCarrier>>,
+    /// Headers that the client adds to the requests of some turns.
+    pub turn_headers: TurnHeaders,
     /// Texts of the client that the session must not write.
     pub secrets: Vec<Secret>,
 }
@@ -100,6 +107,7 @@ impl OpenRequest {
             named_providers: BTreeMap::new(),
             client_name: None,
             carrier: None,
+            turn_headers: TurnHeaders::default(),
             secrets: Vec::new(),
         }
     }

@@ -9,6 +9,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::canvases::Canvases;
+use super::command_queue::CommandQueue;
+use super::github_account::GitHubAccount;
 use super::methods::provider::ListedModel;
 use super::pending_answers::PendingAnswers;
 use super::user_commands::UserCommands;
@@ -22,6 +24,8 @@ pub(crate) struct ClientFeatures {
     pub(crate) canvases: Canvases,
     /// Forms that wait for a client.
     pub(crate) forms: PendingAnswers,
+    /// The GitHub account that a client brought.
+    account: Mutex<Option<GitHubAccount>>,
     /// Handlers for switches of the model that clients have registered.
     switch_handlers: Mutex<HashSet<String>>,
     /// How the client that shows views of MCP servers shows them.
@@ -30,8 +34,6 @@ pub(crate) struct ClientFeatures {
     has_indirect_env: Mutex<bool>,
     /// The folders that files may be used in, the primary one first.
     folders: Mutex<Vec<PathBuf>>,
-    /// The account that a client has named, in the SDK's format.
-    account: Mutex<Option<Value>>,
     /// The models of providers that clients added while the session ran.
     added_models: Mutex<Vec<ListedModel>>,
     /// Whether the session was opened with plugins.
@@ -40,15 +42,24 @@ pub(crate) struct ClientFeatures {
     has_plugin_servers: Mutex<bool>,
     /// Shell commands that clients wait for.
     pub(crate) user_commands: UserCommands,
-    /// Commands that run after their call was answered, one after the other.
+    /// Work that goes on after its call was answered.
     background: Mutex<JoinSet<()>>,
     /// Held while servers are connected to because a client has come.
     pub(crate) connecting: tokio::sync::Mutex<()>,
-    /// Held by the command that runs.
-    pub(crate) command_turn: tokio::sync::Mutex<()>,
+    pub(crate) commands: CommandQueue,
 }
 
 impl ClientFeatures {
+    /// The GitHub account that a client brought.
+    pub(crate) fn account(&self) -> Option<GitHubAccount> {
+        lock(&self.account).clone()
+    }
+
+    /// Sets or removes the GitHub account.
+    pub(crate) fn set_account(&self, account: Option<GitHubAccount>) {
+        *lock(&self.account) = account;
+    }
+
     /// Registers a handler; none if there are too many.
     pub(crate) fn add_switch_handler(&self) -> Option<String> {
         let mut handlers = lock(&self.switch_handlers);
@@ -81,14 +92,6 @@ impl ClientFeatures {
     pub(crate) fn set_opened_with(&self, folders: Vec<PathBuf>, has_plugins: bool) {
         *lock(&self.folders) = folders;
         *lock(&self.has_plugins) = has_plugins;
-    }
-
-    pub(crate) fn account(&self) -> Option<Value> {
-        lock(&self.account).clone()
-    }
-
-    pub(crate) fn set_account(&self, account: Option<Value>) {
-        *lock(&self.account) = account;
     }
 
     /// Lists models of added providers; one with an id that another has replaces that one.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use client::SessionHandle;
 use host::{Clock, Ids, SystemClock, TimeIds};
+use model::TurnHeaders;
+use net::Secret;
 use protocol::SessionId;
 use protocol::api::{CutConversationParams, Method, SessionView};
 use rpc::ErrorObject;
@@ -15,10 +17,12 @@ use tokio::task::JoinSet;
 
 use super::client_defaults;
 use super::client_events::{self, fields_of, resume_key};
+use super::client_telemetry;
 use super::client_tokens::{ClientTokens, DEFAULT_PROVIDER};
 use super::client_tools::PendingToolCalls;
 use super::connection::CopilotConnection;
 use super::events::EventTranslator;
+use super::github_account::{AccountError, GitHubAccount};
 use super::history;
 use super::hosted_session::{ClientNotice, HostedSession, to_error_object};
 use super::idle::IdleReport;
@@ -76,7 +80,9 @@ pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Re
         translator: EventTranslator::new(id, name),
         reports_resume: true,
     };
-    begin_watching(connection, start).await
+    let answer = begin_watching(connection, start).await?;
+    client_telemetry::report_opened(connection, "session.start", &answer).await;
+    Ok(answer)
 }
 
 /// Resumes a session for a client, or joins it if it is running.
@@ -107,6 +113,11 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
             session.emit("commands.changed", json!({ "commands": session.commands.list() }));
         }
         session.features.canvases.offer(&connection.peer(), params);
+        let (account, account_notice) = account_of(connection, &session_params).await?;
+        if account.is_some() {
+            session.features.set_account(account);
+        }
+        session.add_notices(account_notice);
         let new_tools = session_params.joined_tools(&session)?;
         let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
         session.add_notices(connection.launch_notices());
@@ -162,6 +173,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
         true => session.resume().await?,
         false => session.defer_unfinished(),
     }
+    client_telemetry::report_opened(connection, "session.resume", &answer).await;
     Ok(answer)
 }
 
@@ -241,12 +253,21 @@ async fn open(
     let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
     let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
     clients.add(Arc::clone(&session_client));
+    let (account, account_notice) = account_of(connection, params).await?;
+    let turn_headers = TurnHeaders::default();
     let sessions = &connection.server().sessions;
     let request = |model| {
         let mut request = params.open_request(start, id, name, model, &clients, &tool_calls)?;
+        request.turn_headers = turn_headers.clone();
         client_defaults::apply(connection.server(), name, &mut request)?;
+        request.secrets.extend(params.github_token().map(Secret::new));
         if let (true, Some(provider)) = (params.supplies_tokens(), &mut request.provider) {
             provider.provider.tokens = Some(ClientTokens::source(connection.peer(), name, DEFAULT_PROVIDER));
+        }
+        for provider_name in params.named_token_providers() {
+            if let Some(provider) = request.named_providers.get_mut(provider_name) {
+                provider.tokens = Some(ClientTokens::source(connection.peer(), name, provider_name));
+            }
         }
         Ok::<OpenRequest, ErrorObject>(request)
     };
@@ -265,7 +286,7 @@ async fn open(
     session_names::save_name(sessions.home(), id, name).map_err(ErrorObject::internal)?;
     connection.server().base_dir.record(sessions.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = held.first_seq();
-    let session = Arc::new(HostedSession::local(held, clients, tool_calls).await?);
+    let session = Arc::new(HostedSession::local(held, clients, tool_calls, turn_headers).await?);
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     session.features.set_opened_with(params.folders(&view.cwd), has_plugins);
     session.add_agents(params.agent_names());
@@ -281,12 +302,31 @@ async fn open(
     if managed.forbids_bypass || !managed.ask.is_empty() {
         session.forbid_approving_all();
     }
+    session.set_approves_all(connection.server().allows_all());
+    session.features.set_account(account);
     session.add_tools(tool_names(params.0));
     session.add_notices(connection.launch_notices());
     session.add_notices(
-        warning.into_iter().chain(unsupported_options(params.0).into_iter().map(ClientNotice::unsupported)),
+        (warning.into_iter().chain(account_notice))
+            .chain(unsupported_options(params.0).into_iter().map(ClientNotice::unsupported)),
     );
     Ok((OpenedHostedSession { session, first_seq }, session_client, ephemeral_events))
+}
+
+/// The GitHub account of the client's token. A token that GitHub refuses refuses the session; if GitHub cannot be asked,
+/// the session has no account.
+async fn account_of(
+    connection: &CopilotConnection,
+    params: &CopilotSessionParams<'_>,
+) -> Result<(Option<GitHubAccount>, Option<ClientNotice>), ErrorObject> {
+    let Some(token) = params.github_token() else { return Ok((None, None)) };
+    match GitHubAccount::of_token(connection.server().sessions.opener(), token).await {
+        Ok(account) => Ok((Some(account), None)),
+        Err(refused @ AccountError::Unauthorized) => Err(ErrorObject::internal(refused)),
+        Err(unknown @ AccountError::Unknown(_)) => {
+            Ok((None, Some(ClientNotice { kind: "account", message: unknown.to_string() })))
+        }
+    }
 }
 
 /// Starts sending the session's events to the client; returns the response to its request.

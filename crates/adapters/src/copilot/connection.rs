@@ -38,6 +38,8 @@ pub(crate) struct CopilotConnection {
     server: Arc<CopilotServer>,
     peer: Arc<ClientPeer>,
     admitted: AtomicBool,
+    /// Whether the client wants telemetry events.
+    wants_telemetry: AtomicBool,
     sessions: Mutex<HashMap<SessionId, ClientSession>>,
     /// Fields of `connect` that have no effect.
     without_effect: Mutex<Vec<String>>,
@@ -60,6 +62,16 @@ impl CopilotConnection {
         }
         self.admitted.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Sends the client telemetry events from now on.
+    pub(crate) fn enable_telemetry(&self) {
+        self.wants_telemetry.store(true, Ordering::Release);
+    }
+
+    /// Whether the client wants telemetry events.
+    pub(crate) fn wants_telemetry(&self) -> bool {
+        self.wants_telemetry.load(Ordering::Acquire)
     }
 
     /// Returns if the client has not sent its token in time, because the number of connections is limited. Otherwise
@@ -117,6 +129,7 @@ impl CopilotConnection {
                 }
                 session.client_tasks.client_left(&session, &self.peer).await;
                 session.features.canvases.client_left(&self.peer);
+                session.features.commands.client_left(&self.peer.connection_id());
                 self.server.client_left(&session, &session_client).await;
                 if !session.clients.can_show_forms() {
                     session.features.forms.abandon_all();
@@ -152,6 +165,7 @@ where
         server,
         peer,
         admitted,
+        wants_telemetry: AtomicBool::new(false),
         sessions: Mutex::default(),
         without_effect: Mutex::default(),
     });

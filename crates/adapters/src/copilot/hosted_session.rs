@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use client::SessionHandle;
 use host::{Clock, Home, SystemClock};
+use model::TurnHeaders;
+use net::Secret;
 use protocol::api::{Method, SessionView};
 use protocol::{McpServerSpec, SessionId};
 use rpc::{CallError, ErrorObject, Notifications, RpcClient};
@@ -67,6 +69,8 @@ pub(crate) struct HostedSession {
     opened_options: OnceLock<OpenedOptions>,
     /// The copy of its state that a client keeps.
     state_copy: OnceLock<Arc<StateCopy>>,
+    /// Headers of the newest message, if this process sends the requests to models.
+    turn_headers: Option<TurnHeaders>,
 }
 
 /// An agent that a client defines.
@@ -114,10 +118,12 @@ impl HostedSession {
         held: HeldSession,
         clients: Arc<SessionClients>,
         tool_calls: Arc<PendingToolCalls>,
+        turn_headers: TurnHeaders,
     ) -> Result<HostedSession, ErrorObject> {
         let (client, _notifications) = held.handle().connect().await.map_err(ErrorObject::internal)?;
         let handle = held.handle().clone();
-        Ok(HostedSession::new(handle, Some(held), client, clients, tool_calls))
+        let session = HostedSession::new(handle, Some(held), client, clients, tool_calls);
+        Ok(HostedSession { turn_headers: Some(turn_headers), ..session })
     }
 
     /// Connects to a session that another process runs; `None` if no process does.
@@ -159,6 +165,7 @@ impl HostedSession {
             opened_options: OnceLock::new(),
             providers: OnceLock::new(),
             state_copy: OnceLock::new(),
+            turn_headers: None,
         }
     }
 
@@ -288,6 +295,19 @@ impl HostedSession {
         }
         *current = Some(name);
         true
+    }
+
+    /// Replaces the headers that requests to models have besides their own.
+    pub(crate) fn set_turn_headers(&self, headers: Vec<(String, Secret)>) -> Result<(), ErrorObject> {
+        match &self.turn_headers {
+            Some(turn_headers) => turn_headers.replace(headers),
+            None if headers.is_empty() => {}
+            None => {
+                let why = "`requestHeaders`: another process runs the session, and sends its requests to models";
+                return Err(ErrorObject::internal(why));
+            }
+        }
+        Ok(())
     }
 
     /// Records the providers of the client that opens the session.

@@ -23,19 +23,20 @@ const MAX_SESSIONS: usize = usize::MAX;
 /// Serves clients according to the command line: the one that started this process, or those that send `token` on a
 /// local port.
 pub async fn serve(opener: Arc<dyn SessionOpener>, args: Vec<String>, token: Option<String>) -> AdapterExit {
-    let CopilotArgs { transport, without_effect } = match args::read_args(&args) {
+    let CopilotArgs { transport, approval, without_effect } = match args::read_args(&args) {
         Ok(args) => args,
         Err(error) => return usage_error(&error),
     };
     let sessions = SessionHost::new(opener, MAX_SESSIONS);
     match (transport, token) {
         (CopilotTransport::Stdio, _) => {
-            let server = Arc::new(CopilotServer::new(sessions, None, without_effect));
-            serve_one(server, tokio::io::stdin(), tokio::io::stdout()).await
+            let server = CopilotServer::new(sessions, None, without_effect).with_approval(approval);
+            serve_one(Arc::new(server), tokio::io::stdin(), tokio::io::stdout()).await
         }
         (CopilotTransport::Port(port), Some(token)) => {
             let token = Some(AccessToken::from_text(&token));
-            listen(Arc::new(CopilotServer::new(sessions, token, without_effect)), port).await
+            let server = CopilotServer::new(sessions, token, without_effect).with_approval(approval);
+            listen(Arc::new(server), port).await
         }
         (CopilotTransport::Port(_), None) => usage_error(&CopilotArgsError::NoToken),
     }

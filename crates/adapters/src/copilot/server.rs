@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use server::SessionHost;
 use tokio_util::sync::CancellationToken;
 
+use super::args::CallApproval;
 use super::base_dir::ClientBaseDir;
 use super::client_inference::ClientInference;
 use super::client_state::ClientState;
@@ -50,6 +51,8 @@ pub(crate) struct CopilotServer {
     /// Flags and variables that this process was started with and that have no effect.
     without_effect: Vec<String>,
     token: Option<AccessToken>,
+    /// Who decides on calls of new sessions.
+    approval: CallApproval,
     cells: Mutex<HashMap<SessionId, SessionCell>>,
     /// Folders of plugins that clients have set for new sessions.
     plugin_folders: Mutex<ClientPluginFolders>,
@@ -77,6 +80,7 @@ impl CopilotServer {
             without_effect,
             sessions,
             token,
+            approval: CallApproval::Clients,
             cells: Mutex::default(),
             plugin_folders: Mutex::default(),
             secrets: Mutex::default(),
@@ -88,6 +92,16 @@ impl CopilotServer {
     /// Flags and variables that this process was started with and that have no effect.
     pub(crate) fn without_effect(&self) -> &[String] {
         &self.without_effect
+    }
+
+    /// Sets who decides on calls of new sessions.
+    pub(crate) fn with_approval(self, approval: CallApproval) -> CopilotServer {
+        CopilotServer { approval, ..self }
+    }
+
+    /// Whether every call of new sessions is allowed.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.approval == CallApproval::AllowAll
     }
 
     /// Whether clients must send a token first.

@@ -50,9 +50,19 @@ impl CopilotSessionParams<'_> {
         self.0["provider"].is_null() && self.model().is_some_and(|model| !model.contains('/'))
     }
 
+    /// The token of the client's GitHub account.
+    pub(crate) fn github_token(&self) -> Option<&str> {
+        self.0["gitHubToken"].as_str().filter(|token| !token.is_empty())
+    }
+
     /// Whether the client supplies a token for each request to its provider.
     pub(crate) fn supplies_tokens(&self) -> bool {
-        self.0["provider"]["hasBearerTokenProvider"] == true
+        supplies_tokens(&self.0["provider"])
+    }
+
+    /// The providers with names for which the client supplies a token for each request.
+    pub(crate) fn named_token_providers(&self) -> impl Iterator<Item = &str> {
+        items(&self.0["providers"]).filter(|provider| supplies_tokens(provider)).filter_map(|it| it["name"].as_str())
     }
 
     /// The folders in which files may be used: the session's own first.
@@ -286,6 +296,10 @@ fn agent_definition(agent: &Value) -> Value {
         definition["disable-model-invocation"] = true.into();
     }
     definition
+}
+
+fn supplies_tokens(provider: &Value) -> bool {
+    provider["hasBearerTokenProvider"] == true
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {

@@ -3,21 +3,7 @@
 use hyper::Method as Verb;
 use protocol::api::{
     AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
-    AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView,
-    CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams,
-    DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
-    ExportResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
-    FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult,
-    ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile,
-    McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult,
-    PermissionParams, PlanParams, PlanResult, ProjectTrust, ReloadSkillsResult, RemoveMcpServerParams,
-    RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, RunShellParams, RunShellResult, SelectAgentParams,
-    SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams,
-    SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult,
-    SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult,
-    TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits,
-    TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects,
-    UncommittedFiles, UsageParams, UsageReport,
+    AllAsksResult, AskModelParams, AskModelResult, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, ReloadSkillsResult, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, RunShellParams, RunShellResult, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 
@@ -118,6 +104,8 @@ routes! {
         RouteAction::Call(Method::ModelSet), "Changes the root's model, from the next turn on.";
     GET "/v1/sessions/{session}/context", "getContext", RouteInput::Nothing, RouteOutput::json::<ContextView>(),
         RouteAction::Call(Method::ContextGet), "Returns what the next request to the root's model consists of.";
+    POST "/v1/sessions/{session}/question", "askModel", RouteInput::body::<AskModelParams>(), RouteOutput::json::<AskModelResult>(),
+        RouteAction::Call(Method::ModelAsk), "Asks the session's model about the conversation, outside of it.";
     POST "/v1/sessions/{session}/cut", "cutConversation", RouteInput::body::<CutConversationParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::ConversationCut), "Removes the end of the root's conversation; the log keeps it.";
     POST "/v1/sessions/{session}/permission", "setPermission", RouteInput::body::<PermissionParams>(), RouteOutput::Nothing,

@@ -6,6 +6,7 @@ use client::SessionHandle;
 use config::{PreparedFleet, SessionRequest, StartNoticeKind};
 use host::Home;
 use model::ClientProvider;
+use net::NetworkRoute;
 use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
 use protocol::{Hinted as _, SessionOptions};
 use runtime::{Session, SessionSettings, SessionStart};
@@ -45,6 +46,7 @@ impl LocalSessionOpener {
             named_providers,
             client_name,
             carrier,
+            turn_headers,
             secrets,
         } = request;
         let previous = match start {
@@ -56,6 +58,7 @@ impl LocalSessionOpener {
             named_providers,
             client_name,
             carrier,
+            turn_headers,
             ..SessionRequest::new(&options, previous.as_ref())
         };
         let mut settings = self.setup.assemble(request, &HIDDEN_NOTICES)?;
@@ -73,10 +76,11 @@ impl LocalSessionOpener {
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
         let agents = self.setup.sources().folder_agents(&SessionOptions::default(), &working_folder(cwd)?)?;
+        let of_provider = self.provider.as_ref().and_then(|provider| provider.model.as_ref());
         Ok(HostCatalog {
             agents: agents.catalog.agents.iter().map(AgentView::from).collect(),
             models: agents.models.available(),
-            default_model: agents.model,
+            default_model: of_provider.map(|model| format!("{}/{model}", ClientProvider::NAME)).or(agents.model),
         })
     }
 }
@@ -105,6 +109,10 @@ impl SessionOpener for LocalSessionOpener {
 
     fn variable(&self, name: &str) -> Option<String> {
         self.setup.env.text(name)
+    }
+
+    fn network_route(&self) -> NetworkRoute {
+        self.setup.env.network_route()
     }
 }
 

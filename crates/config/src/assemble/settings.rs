@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
 use mcp::{McpServers, McpServersConfig, McpTaskSupport};
-use model::{ClientProvider, Provider};
+use model::{ClientProvider, Provider, TurnHeaders};
 use net::RequestCarrier;
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
@@ -42,6 +42,8 @@ pub struct SessionRequest<'a> {
     pub client_name: Option<String>,
     /// Carries the requests to models instead of the network, if its client does that.
     pub carrier: Option<Arc<dyn RequestCarrier>>,
+    /// Headers that its client adds to the requests of some turns.
+    pub turn_headers: TurnHeaders,
     /// Its agents, skills and hooks.
     pub definitions: SessionDefinitions,
 }
@@ -75,6 +77,7 @@ impl<'a> SessionRequest<'a> {
             named_providers: BTreeMap::new(),
             client_name: None,
             carrier: None,
+            turn_headers: TurnHeaders::default(),
             definitions: SessionDefinitions::All,
         }
     }
@@ -89,8 +92,16 @@ impl SettingsSources<'_> {
     /// Assembles the settings of a session.
     pub fn assemble(&self, request: SessionRequest<'_>) -> Result<AssembledSettings, AssembleError> {
         let cwd = request.folder()?;
-        let SessionRequest { options, resumed, client_provider, named_providers, client_name, carrier, definitions } =
-            request;
+        let SessionRequest {
+            options,
+            resumed,
+            client_provider,
+            named_providers,
+            client_name,
+            carrier,
+            turn_headers,
+            definitions,
+        } = request;
         let options = &*with_client_model(options, client_provider.as_ref(), &named_providers, resumed)?;
         let layers = self.layers(options, resumed, &cwd)?;
         let mut config = layers.config();
@@ -106,6 +117,7 @@ impl SettingsSources<'_> {
             access.set_user_agent(&name);
         }
         access.providers.carrier = carrier;
+        access.providers.turn_headers = turn_headers;
         let added = self.added_folders(&layers)?;
         let catalog = match definitions {
             SessionDefinitions::All => self.load_catalog(&layers, options)?,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use model::{ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat, prices};
+use model::{ModelListing, Provider, ProviderKey, Providers, RequestExtras, TurnHeaders, WireFormat, prices};
 use net::{HttpTimeouts, Secret};
 
 use super::address::ProviderAddress;
@@ -81,7 +81,14 @@ pub(crate) fn open_access(
     let keys = Env::key_variables(variables);
     let hidden = HiddenVariables { keys: &keys, settings: environment };
     Ok(ModelAccess {
-        providers: Providers { by_name, fully_listed: complete, route: env.network_route(), timeouts, carrier: None },
+        providers: Providers {
+            by_name,
+            fully_listed: complete,
+            route: env.network_route(),
+            timeouts,
+            carrier: None,
+            turn_headers: TurnHeaders::default(),
+        },
         secrets: env.secrets(&hidden),
         program_env: env.for_programs(&hidden),
         local_servers: local,

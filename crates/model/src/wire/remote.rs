@@ -15,7 +15,7 @@ use super::window::{self, ContextWindow};
 use super::{anthropic, chat, responses};
 use crate::{
     Delta, Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey,
-    WireFormat,
+    TurnHeaders, WireFormat,
 };
 
 /// The name of this program in requests.
@@ -30,6 +30,7 @@ pub(crate) struct RemoteModel {
     refreshed_facts: OnceLock<ModelFacts>,
     endpoint: Arc<ModelEndpoint>,
     client: net::HttpClient,
+    turn_headers: TurnHeaders,
 }
 
 impl RemoteModel {
@@ -54,7 +55,24 @@ impl RemoteModel {
             refreshed_facts: OnceLock::new(),
             endpoint: Arc::new(endpoint),
             client,
+            turn_headers: TurnHeaders::default(),
         }
+    }
+
+    /// Adds these headers to requests.
+    pub(crate) fn with_turn_headers(self, turn_headers: TurnHeaders) -> RemoteModel {
+        RemoteModel { turn_headers, ..self }
+    }
+
+    /// The endpoint with the headers of this turn.
+    fn current_endpoint(&self) -> Arc<ModelEndpoint> {
+        let added = self.turn_headers.current();
+        if added.is_empty() {
+            return Arc::clone(&self.endpoint);
+        }
+        let mut endpoint = ModelEndpoint::clone(&self.endpoint);
+        endpoint.config.extra.headers.extend(added);
+        Arc::new(endpoint)
     }
 
     /// Asks the user's own server for the context window, unless it is known.
@@ -88,8 +106,8 @@ impl RemoteModel {
         }
     }
 
-    fn post(&self, request: &ModelRequest) -> Result<PostRequest, ModelError> {
-        let Provider { wire, base_url, key, extra, .. } = &self.endpoint.config;
+    fn post(&self, endpoint: &ModelEndpoint, request: &ModelRequest) -> Result<PostRequest, ModelError> {
+        let Provider { wire, base_url, key, extra, .. } = &endpoint.config;
         let path = match wire {
             WireFormat::Anthropic => "/v1/messages",
             WireFormat::Responses => "/responses",
@@ -136,14 +154,15 @@ impl Model for RemoteModel {
     }
 
     fn send(&self, request: ModelRequest) -> Deltas {
-        let post = match self.post(&request) {
+        let endpoint = self.current_endpoint();
+        let post = match self.post(&endpoint, &request) {
             Ok(post) => post,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
         let deltas = OutgoingRequest {
             client: self.client.on_behalf_of(&request.path),
             post,
-            endpoint: Arc::clone(&self.endpoint),
+            endpoint,
             at: request.requested_at,
         }
         .into_deltas();

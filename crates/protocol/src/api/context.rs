@@ -99,3 +99,19 @@ pub struct CutConversationParams {
     /// The number of the last event that still counts. The next one must have delivered mail to the root.
     pub after: u64,
 }
+
+/// A question to the session's model, outside of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskModelParams {
+    /// The question.
+    pub question: String,
+}
+
+/// The answer to a question outside of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskModelResult {
+    /// The answer.
+    pub answer: String,
+}

@@ -5,24 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
-    AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams,
-    CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams,
-    CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult,
-    EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult,
-    FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition,
-    HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult,
-    InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams,
-    ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile,
-    McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
-    PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, ReloadSkillsResult, RemoveMcpServerParams,
-    RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams,
-    RunShellParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams,
-    SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage,
-    SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView,
-    SkillsResult, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
-    TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams,
-    TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams,
-    ToggleSkillParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
+    AllAsksParams, AllAsksResult, ArchiveItemsParams, AskModelParams, AskModelResult, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, ReloadSkillsResult, RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams, RunShellParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -222,6 +205,8 @@ methods! {
             "The model of the session's root.";
         ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
             "Changes the model from the next turn on.";
+        ModelAsk, "model.ask", Any, Owner, AskModelParams => AskModelResult,
+            "Asks the session's model about the conversation; neither question nor answer becomes part of it.";
         ContextGet, "context.get", Any, Owner, Nothing => ContextView,
             "What the next request to the root's model consists of, with estimated tokens.";
         ConversationCut, "conversation.cut", Session, Owner, CutConversationParams => Nothing,

@@ -19,6 +19,8 @@ pub(crate) struct AskUserArgs {
     question: String,
     /// Up to 10 short answers to choose from.
     choices: Option<Vec<String>>,
+    /// False if only one of the choices helps you.
+    allow_freeform: Option<bool>,
 }
 
 /// Maximum characters of a question.
@@ -43,8 +45,16 @@ impl TypedTool for AskUser {
     }
 
     async fn run(args: AskUserArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let answer = cx.session()?.user_prompter.ask(parse_question(&args)?).await?;
+        let question = parse_question(&args)?;
+        let wants_choice = args.allow_freeform == Some(false) && !question.choices.is_empty();
+        let choices = question.choices.clone();
+        let answer = cx.session()?.user_prompter.ask(question).await?;
         let text = match answer.map(|answer| visible_text(&answer)) {
+            Some(answer)
+                if wants_choice && !answer.trim().is_empty() && !choices.iter().any(|it| it == answer.trim()) =>
+            {
+                format!("The user chose none of the choices, but answers: {}", answer.trim())
+            }
             Some(answer) if !answer.trim().is_empty() => format!("The user answers: {}", answer.trim()),
             Some(_) | None => "The user did not answer; decide yourself and report what you assumed.".to_owned(),
         };

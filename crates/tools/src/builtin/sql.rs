@@ -16,6 +16,9 @@ pub(crate) struct SqlTool;
 pub(crate) struct SqlArgs {
     /// One or more SQLite statements.
     query: String,
+    /// What they do, in a few words, for people.
+    #[serde(rename = "description")]
+    _description: Option<String>,
 }
 
 impl TypedTool for SqlTool {

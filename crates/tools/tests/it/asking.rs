@@ -24,6 +24,18 @@ async fn without_an_answer_the_agent_decides() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_none_of_the_choices_is_named_as_such() {
+    let agent = Agent::new();
+    let input = json!({ "question": "Which one?", "choices": ["red", "blue"], "allow_freeform": false });
+    for (answer, said) in
+        [("blue", "The user answers: blue"), ("green", "The user chose none of the choices, but answers: green")]
+    {
+        *agent.above.answer.lock().unwrap() = Some(answer.to_owned());
+        assert_eq!(agent.done("ask_user", input.clone()).await, said);
+    }
+}
+
+#[tokio::test]
 async fn empty_too_long_or_malformed_question_is_refused() {
     let agent = Agent::new();
     for (input, words) in [

@@ -25,7 +25,7 @@ async fn a_call_runs_where_its_resources_are() {
 #[tokio::test]
 async fn sql_and_intent_are_passed_on() {
     let agent = Agent::new();
-    assert_eq!(agent.done("sql", json!({ "query": "select 1" })).await, "ran select 1");
+    assert_eq!(agent.done("sql", json!({ "query": "select 1", "description": "One" })).await, "ran select 1");
     assert!(agent.refused("sql", json!({ "query": " \n" })).await.contains("empty"));
     agent.done("report_intent", json!({ "intent": "\n  Fixing the parser\nand more" })).await;
     agent.done("report_intent", json!({ "intent": "é".repeat(1000) })).await;

@@ -1,8 +1,8 @@
 //! `session.commands.*`: slash commands of the session and of its clients.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use host::{Ids, TimeIds};
 use protocol::MailDelivery;
 use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SendParams, SlashKind, SlashList, SlashView};
 use rpc::ErrorObject;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::fields::{optional_text, required_text};
 use super::unhandled;
+use crate::copilot::command_queue::{QUEUED_EVENT, QueuedCommand};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
@@ -29,10 +30,9 @@ pub(crate) async fn call(
         }
         "session.commands.execute" => execute(session, &params).await,
         "session.commands.enqueue" => enqueue(session, &params),
-        // Bosun runs the queued commands itself, so that none waits for a client.
         "session.commands.respondToQueuedCommand" => {
-            required_text(&params, "requestId")?;
-            Ok(json!({ "success": false }))
+            let request = required_text(&params, "requestId")?;
+            Ok(json!({ "success": session.features.commands.offers.answer(request, params["result"].clone()) }))
         }
         other => Err(unhandled(other)),
     }
@@ -99,23 +99,53 @@ async fn execute(session: &HostedSession, params: &Value) -> Result<Value, Error
 /// Maximum bytes of a queued command.
 const MAX_QUEUED_BYTES: usize = 64 << 10;
 
-/// Queues a slash command: it runs after those queued before it, once the session is idle.
+/// Queues a slash command: its turn comes after those queued before it, once the session is idle.
 fn enqueue(session: &Arc<HostedSession>, params: &Value) -> Result<Value, ErrorObject> {
     let command = required_text(params, "command")?.trim().to_owned();
     if !command.starts_with('/') || command.len() > MAX_QUEUED_BYTES {
         return Err(ErrorObject::bad_params("`command` is not a slash command, such as `/compact`"));
     }
-    session.emit("command.queued", json!({ "requestId": TimeIds.uuid().to_string(), "command": command }));
+    if !session.features.commands.push(command) {
+        return Err(ErrorObject::internal("too many commands are queued: wait for some, or clear the queue"));
+    }
     let queued = Arc::clone(session);
     session.features.run_in_background(async move {
-        let _turn = queued.features.command_turn.lock().await;
+        let _turn = queued.features.commands.turn.lock().await;
         queued.wait_until_quiet().await;
-        if let Err(error) = run_queued(&queued, &command).await {
-            let message = format!("{command}: {}", error.in_one_line());
-            queued.emit("session.warning", json!({ "warningType": "command", "message": message }));
+        // It may have been removed.
+        if let Some(QueuedCommand { text, .. }) = queued.features.commands.take_first() {
+            take_turn(&queued, &text).await;
         }
     });
     Ok(json!({ "queued": true }))
+}
+
+/// How long a client may take to run a queued command.
+const CLIENT_TURN: Duration = Duration::from_secs(600);
+
+/// Has a client run a queued command whose turn has come, or runs it if no client does.
+async fn take_turn(session: &HostedSession, command: &str) {
+    let queue = &session.features.commands;
+    let offer = queue.offers.register();
+    let may_answer = queue.has_runner();
+    session.emit(QUEUED_EVENT, json!({ "requestId": offer.id(), "command": command }));
+    let answer = match may_answer {
+        true => tokio::time::timeout(CLIENT_TURN, offer.wait()).await.ok().flatten().unwrap_or_default(),
+        false => {
+            drop(offer);
+            Value::Null
+        }
+    };
+    if answer["handled"] == true {
+        if answer["stopProcessingQueue"] == true {
+            queue.clear();
+        }
+        return;
+    }
+    if let Err(error) = run_queued(session, command).await {
+        let message = format!("{command}: {}", error.in_one_line());
+        session.emit("session.warning", json!({ "warningType": "command", "message": message }));
+    }
 }
 
 /// Runs a queued command. What it has for the model is sent, and what it has for people is shown.

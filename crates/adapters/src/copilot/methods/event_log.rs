@@ -27,7 +27,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 const REMOTE_PAUSE: Duration = Duration::from_millis(250);
 
 pub(crate) async fn call(
-    _connection: &CopilotConnection,
+    connection: &CopilotConnection,
     session: &Arc<HostedSession>,
     method: &str,
     params: Value,
@@ -35,17 +35,20 @@ pub(crate) async fn call(
     match method {
         "session.eventLog.read" => read(session, &params).await,
         "session.eventLog.tail" => Ok(json!({ "cursor": end(session).await?.to_text() })),
-        // Every client receives all events; only tokens for MCP servers are not asked for unless somebody supplies them.
+        // Every client receives all events; what changes is who runs queued commands and who supplies tokens.
         "session.eventLog.registerInterest" => {
             let event = required_text(&params, "eventType")?;
+            let handle = session.features.commands.add_interest(event, connection.peer().connection_id());
+            let handle = handle.ok_or_else(|| ErrorObject::internal("there are too many interests: release some"))?;
             if event == TOKEN_REQUIRED {
                 session.tool_calls.mcp_tokens.add_interest();
                 mcp::connect_with_tokens(session);
             }
-            Ok(json!({ "handle": event }))
+            Ok(json!({ "handle": handle }))
         }
         "session.eventLog.releaseInterest" => {
-            if required_text(&params, "handle")? == TOKEN_REQUIRED {
+            let event = session.features.commands.remove_interest(required_text(&params, "handle")?);
+            if event.as_deref() == Some(TOKEN_REQUIRED) {
                 session.tool_calls.mcp_tokens.release_interest();
             }
             Ok(json!({ "success": true }))

@@ -6,7 +6,7 @@ use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::attachments::{Attachments, shown_attachments};
-use super::{lifecycle, unhandled};
+use super::{lifecycle, request_headers, unhandled};
 use crate::copilot::client_events::{self, message_key};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::{ClientNotice, HostedSession};
@@ -49,9 +49,11 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
             session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
         }
     }
+    let headers = request_headers::read(&params["requestHeaders"])?;
     session.resume_unfinished().await?;
     session.add_notices(message_options_without_effect(params).into_iter().map(ClientNotice::unsupported));
     session.send_notices();
+    session.set_turn_headers(headers)?;
     let message = send_params(params).await?;
     let attached = shown_attachments(&params["attachments"]);
     if attached.is_empty() {

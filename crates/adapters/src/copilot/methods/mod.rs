@@ -32,6 +32,7 @@ mod plugins;
 pub(crate) mod provider;
 mod provider_methods;
 mod queue;
+mod request_headers;
 mod secrets;
 mod server;
 mod sessions;
@@ -72,7 +73,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         return server::call(connection, method, params).await;
     }
     if signed_out::REMOTE_CONTROL.contains(&method) {
-        return signed_out::call(method, &params);
+        return signed_out::call(connection.server().sessions.opener(), method, &params).await;
     }
     let session = || connection.session(&params);
     if matches!(method, "session.send" | "session.sendAndWait" | "session.mcp.list") {
@@ -97,7 +98,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         "session.tools" if tools::METHODS.contains(&method) => {
             tools::call(connection, &*session()?, method, params).await
         }
-        "account" | "agentRegistry" => signed_out::call(method, &params),
+        "account" | "agentRegistry" => signed_out::call(connection.server().sessions.opener(), method, &params).await,
         "llmInference" => inference::call(connection, method, &params).await,
         "mcp.config" => mcp_config::call(connection, method, &params),
         "plugins" | "plugins.builtin" | "plugins.marketplaces" => plugins::call(connection, method, params).await,
@@ -110,7 +111,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
             absent::session_call(method, &params)
         }
         "session.canvas" | "session.canvas.action" => canvas::call(&*session()?, method, &params).await,
-        "session.gitHubAuth" | "session.remote" => signed_out::session_call(&*session()?, method, &params),
+        "session.gitHubAuth" | "session.remote" => signed_out::session_call(&*session()?, method, &params).await,
         "session.permissions"
         | "session.permissions.paths"
         | "session.permissions.locations"

@@ -114,6 +114,9 @@ pub(crate) async fn call(
 fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     connection.admit(params["token"].as_str())?;
     connection.set_without_effect(connect_options_without_effect(params));
+    if params["enableGitHubTelemetryForwarding"] == true {
+        connection.enable_telemetry();
+    }
     let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL_VERSION, "version": env!("CARGO_PKG_VERSION") });
     if let Some(supported) = params["supportedTaskKinds"].as_array() {
         let common = TASK_KINDS.into_iter().filter(|kind| supported.iter().any(|supported| supported == kind));

@@ -1,10 +1,13 @@
 //! What belongs to the vendor's services, which Bosun does not use: accounts, quotas, remote control and sharing. The
-//! answers are those of a program whose user is signed out, but for what a client itself says about a session.
+//! answers are those of a program whose user is signed out. Of a GitHub account that a client brings, they say what GitHub
+//! says.
 
 use rpc::ErrorObject;
 use serde_json::{Value, json};
+use server::SessionOpener;
 
 use super::unhandled;
+use crate::copilot::github_account::GitHubAccount;
 use crate::copilot::hosted_session::HostedSession;
 
 /// The methods about the remote control of sessions.
@@ -18,13 +21,16 @@ pub(super) const REMOTE_CONTROL: [&str; 6] = [
 ];
 
 /// Answers a method that is about no session.
-pub(super) fn call(method: &str, params: &Value) -> Result<Value, ErrorObject> {
+pub(super) async fn call(opener: &dyn SessionOpener, method: &str, params: &Value) -> Result<Value, ErrorObject> {
     let off = || json!({ "state": "off" });
     Ok(match method {
         "account.getCurrentAuth" => json!({}),
         "account.getAllUsers" => json!([]),
         "account.logout" => json!({ "hasMoreUsers": false }),
-        "account.getQuota" => return Err(not_available("there are no quotas")),
+        "account.getQuota" => match params["gitHubToken"].as_str() {
+            Some(token) => GitHubAccount::of_token(opener, token).await.map_err(ErrorObject::internal)?.quota(),
+            None => return Err(not_available("there are no quotas without a `gitHubToken`")),
+        },
         "account.login" => return Err(not_available("nobody can sign in")),
         "agentRegistry.spawn" => {
             return Err(ErrorObject::internal("agentRegistry.spawn is not enabled: create a session instead"));
@@ -42,28 +48,26 @@ pub(super) fn call(method: &str, params: &Value) -> Result<Value, ErrorObject> {
 }
 
 /// Answers a method about a session.
-pub(super) fn session_call(session: &HostedSession, method: &str, params: &Value) -> Result<Value, ErrorObject> {
+pub(super) async fn session_call(session: &HostedSession, method: &str, params: &Value) -> Result<Value, ErrorObject> {
     Ok(match method {
-        "session.gitHubAuth.getStatus" => session
-            .features
-            .account()
-            .unwrap_or_else(|| json!({ "isAuthenticated": false, "statusMessage": "Bosun uses no GitHub account" })),
+        "session.gitHubAuth.getStatus" => match session.features.account() {
+            Some(account) => account.status(),
+            None => json!({ "isAuthenticated": false, "statusMessage": "the client brought no GitHub account" }),
+        },
         "session.gitHubAuth.getCurrentAuthInfo" | "session.gitHubAuth.refreshCopilotUser" => Value::Null,
         "session.gitHubAuth.getAllAuthAvailable" | "session.gitHubAuth.lastAuthErrors" => json!([]),
         "session.gitHubAuth.logout" | "session.gitHubAuth.logoutUser" => json!(false),
         "session.gitHubAuth.login" | "session.gitHubAuth.switchToAuth" => {
             return Err(not_available("nobody can sign in"));
         }
-        "session.gitHubAuth.setCredentials" => match &params["credentials"] {
-            Value::Null => {
-                session.features.set_account(None);
-                json!({ "success": true })
-            }
-            credentials => {
-                session.features.set_account(Some(account_view(credentials)?));
-                json!({ "success": true })
-            }
-        },
+        "session.gitHubAuth.setCredentials" => {
+            let account = match &params["credentials"] {
+                Value::Null => None,
+                credentials => Some(GitHubAccount::of_credentials(credentials)?),
+            };
+            session.features.set_account(account);
+            json!({ "success": true })
+        }
         "session.remote.enable" => match params["mode"].as_str() {
             Some("off") => json!({ "remoteSteerable": false }),
             _on => return Err(not_available("no session can be controlled remotely")),
@@ -73,23 +77,11 @@ pub(super) fn session_call(session: &HostedSession, method: &str, params: &Value
             let steerable = params["remoteSteerable"].as_bool();
             let steerable =
                 steerable.ok_or_else(|| ErrorObject::bad_params("`remoteSteerable` is missing or not a boolean"))?;
-            session.emit("session.remote_steerable_changed", json!({ "remoteSteerable": steerable }));
-            Value::Null
+            session.record("session.remote_steerable_changed", json!({ "remoteSteerable": steerable })).await?;
+            json!({})
         }
         other => return Err(unhandled(other)),
     })
-}
-
-/// The account that a client names for a session, without its keys. Bosun uses it for nothing.
-fn account_view(credentials: &Value) -> Result<Value, ErrorObject> {
-    let kind = credentials["type"].as_str().ok_or_else(|| ErrorObject::bad_params("`credentials.type` is missing"))?;
-    let mut account = json!({ "isAuthenticated": true, "authType": kind });
-    for field in ["host", "login"] {
-        if let Some(text) = credentials[field].as_str() {
-            account[field] = text.into();
-        }
-    }
-    Ok(account)
 }
 
 fn not_available(what: &str) -> ErrorObject {

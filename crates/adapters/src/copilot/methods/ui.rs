@@ -1,5 +1,6 @@
 //! `session.ui.*`: questions and forms for the people in front of a session's clients.
 
+use protocol::api::{AskModelParams, AskModelResult, Method};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
@@ -18,6 +19,11 @@ pub(super) async fn call(
     match method {
         "session.ui.handlePendingUserInput" | "session.ui.handlePendingExitPlanMode" => {
             answers::call(connection, session, method, params).await
+        }
+        "session.ui.ephemeralQuery" => {
+            let question = required_text(&params, "question")?.to_owned();
+            let AskModelResult { answer } = session.call(Method::ModelAsk, AskModelParams { question }).await?;
+            Ok(json!({ "answer": answer }))
         }
         "session.ui.elicitation" => show_form(session, &params).await,
         "session.ui.handlePendingElicitation" => {

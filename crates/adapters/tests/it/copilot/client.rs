@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bosun_adapters::AdapterExit;
 use host::Home;
+use model::TurnHeaders;
 use protocol::SessionOptions;
 use serde_json::{Value, json};
 use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
@@ -23,8 +24,14 @@ pub(crate) struct CopilotTestOpener {
     pub(crate) options: Mutex<SessionOptions>,
     /// How many texts the last session must not write.
     pub(crate) secrets: Mutex<usize>,
+    /// The headers that clients add to requests of the last session.
+    pub(crate) turn_headers: Mutex<TurnHeaders>,
+    /// The named providers of the last session whose tokens the client supplies.
+    pub(crate) token_providers: Mutex<Vec<String>>,
     /// The value of `COPILOT_HOME`.
     base_dir: Option<String>,
+    /// The address of GitHub's API.
+    pub(crate) github: Mutex<Option<String>>,
 }
 
 impl SessionOpener for CopilotTestOpener {
@@ -33,13 +40,20 @@ impl SessionOpener for CopilotTestOpener {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        self.base_dir.clone().filter(|_| name == "COPILOT_HOME")
+        match name {
+            "COPILOT_HOME" => self.base_dir.clone(),
+            "COPILOT_DEBUG_GITHUB_API_URL" => self.github.lock().unwrap().clone(),
+            _other => None,
+        }
     }
 
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
             *self.options.lock().unwrap() = request.options;
             *self.secrets.lock().unwrap() = request.secrets.len();
+            *self.turn_headers.lock().unwrap() = request.turn_headers;
+            let supplied = request.named_providers.iter().filter(|(_, provider)| provider.tokens.is_some());
+            *self.token_providers.lock().unwrap() = supplied.map(|(name, _)| name.clone()).collect();
             let opened = self.fixture.open_as_adapter(request.start, request.id, request.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
@@ -73,7 +87,10 @@ impl CopilotTestClient {
             fixture: stage,
             options: Mutex::default(),
             secrets: Mutex::default(),
+            turn_headers: Mutex::default(),
+            token_providers: Mutex::default(),
             base_dir: base.map(str::to_owned),
+            github: Mutex::default(),
         });
         let (client_end, adapter_end) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter_end);
@@ -171,7 +188,7 @@ impl CopilotTestClient {
         self.write(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     }
 
-    async fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.next().await;
             if matches(&message) {

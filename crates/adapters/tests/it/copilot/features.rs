@@ -152,6 +152,107 @@ async fn commands_of_a_client_are_executed_and_queued() {
 }
 
 #[tokio::test]
+async fn a_client_runs_queued_commands_itself() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    let interest = of(&id, json!({ "eventType": "command.queued" }));
+    let handle = client.call("session.eventLog.registerInterest", interest).await.unwrap()["handle"].clone();
+    for command in ["/first", "/second", "/third"] {
+        client.call("session.commands.enqueue", of(&id, json!({ "command": command }))).await.unwrap();
+    }
+    let offered = client.next_event("command.queued").await["data"].clone();
+    assert_eq!(offered["command"], "/first");
+    let removed = client.call("session.queue.removeMostRecent", of(&id, json!({}))).await.unwrap();
+    assert_eq!(removed["removed"], true);
+    let pending = client.call("session.queue.pendingItems", of(&id, json!({}))).await.unwrap();
+    let items = pending["items"].as_array().unwrap();
+    assert_eq!((items.len(), &items[0]["kind"], &items[0]["displayText"]), (1, &json!("command"), &json!("/second")));
+    let result = json!({ "handled": true, "stopProcessingQueue": true });
+    let answer = of(&id, json!({ "requestId": offered["requestId"], "result": result }));
+    let answered = client.call("session.commands.respondToQueuedCommand", answer.clone()).await.unwrap();
+    assert_eq!(answered["success"], true);
+    let again = client.call("session.commands.respondToQueuedCommand", answer).await.unwrap();
+    assert_eq!(again["success"], false, "it was answered");
+    // The rest was dropped, so this one is next. Without a client that runs commands, Bosun does.
+    client.call("session.eventLog.releaseInterest", of(&id, json!({ "handle": handle }))).await.unwrap();
+    client.call("session.commands.enqueue", of(&id, json!({ "command": "/no-such-command" }))).await.unwrap();
+    assert_eq!(client.next_event("command.queued").await["data"]["command"], "/no-such-command");
+    let warning = client.next_event("session.warning").await["data"]["message"].clone();
+    assert!(warning.as_str().unwrap().contains("no-such-command"), "{warning}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_question_outside_of_the_conversation_is_answered() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    let answer = client.call("session.ui.ephemeralQuery", of(&id, json!({ "question": "which colour?" }))).await;
+    assert_eq!(answer.unwrap()["answer"], "You said: which colour?");
+    client.call("session.sendAndWait", of(&id, json!({ "prompt": "the sky" }))).await.unwrap();
+    let answer = client.call("session.ui.ephemeralQuery", of(&id, json!({ "question": "which colour?" }))).await;
+    let answer = answer.unwrap()["answer"].as_str().unwrap().to_owned();
+    assert!(answer.contains("User: the sky") && answer.contains("You said: the sky"), "{answer}");
+    let history = client.call("session.getMessages", of(&id, json!({}))).await.unwrap().to_string();
+    assert!(!history.contains("colour"), "{history}");
+    assert!(client.call("session.ui.ephemeralQuery", of(&id, json!({ "question": " " }))).await.is_err());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn the_headers_of_a_message_reach_the_requests_to_models() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    let names = |client: &CopilotTestClient| -> Vec<String> {
+        let headers = client.opener.turn_headers.lock().unwrap().current();
+        headers.into_iter().map(|(name, _value)| name).collect()
+    };
+    let message = of(&id, json!({ "prompt": "hello", "requestHeaders": { "X-Team": "blue" } }));
+    client.call("session.sendAndWait", message).await.unwrap();
+    assert_eq!(names(&client), ["x-team"]);
+    client.call("session.sendAndWait", of(&id, json!({ "prompt": "hello" }))).await.unwrap();
+    assert!(names(&client).is_empty());
+    let message = of(&id, json!({ "prompt": "hello", "requestHeaders": { "Authorization": "no" } }));
+    assert!(client.call("session.send", message).await.is_err());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn clients_supply_tokens_for_providers_with_names() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let providers = json!([
+        { "name": "alpha", "baseUrl": "https://a.invalid", "hasBearerTokenProvider": true },
+        { "name": "beta", "baseUrl": "https://b.invalid", "apiKey": "sk" },
+    ]);
+    client.create_session(json!({ "providers": providers })).await;
+    assert_eq!(*client.opener.token_providers.lock().unwrap(), ["alpha"]);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_wants_telemetry_is_told_of_opened_sessions() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    client.call("connect", json!({ "enableGitHubTelemetryForwarding": true })).await.unwrap();
+    let id = client.create_session(json!({})).await;
+    let told = client.until(|message| message["method"] == "gitHubTelemetry.event").await["params"].clone();
+    assert_eq!((&told["sessionId"], &told["restricted"]), (&json!(id), &json!(false)));
+    assert_eq!(told["event"]["kind"], "session.start");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_change_of_remote_control_is_part_of_the_history() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    let changed = of(&id, json!({ "remoteSteerable": true }));
+    client.call("session.remote.notifySteerableChanged", changed).await.unwrap();
+    assert_eq!(client.next_event("session.remote_steerable_changed").await["data"]["remoteSteerable"], true);
+    let history = client.call("session.getMessages", of(&id, json!({}))).await.unwrap();
+    let events = history["events"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["type"] == "session.remote_steerable_changed"), "{history}");
+    client.close().await;
+}
+
+#[tokio::test]
 async fn a_canvas_is_opened_used_and_closed_by_its_client() {
     let mut client = CopilotTestClient::start(test_scenario());
     let canvas = json!({ "id": "counter", "displayName": "Counter", "description": "Counts." });

@@ -1,5 +1,6 @@
 //! The Copilot adapter, over a pipe in this process.
 
+mod accounts;
 mod client;
 mod client_tasks;
 mod features;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bosun_model::{
-    ModelReply, Provider, ProviderKey, Providers, TokenError, TokenSource, TokenSupplier, WireFormat, open,
+    ModelReply, Provider, ProviderKey, Providers, TokenError, TokenSource, TokenSupplier, TurnHeaders, WireFormat, open,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -73,4 +73,28 @@ async fn every_carried_request_has_a_fresh_token() {
     assert_eq!(sent, [Some("Bearer token-1".to_owned()), Some("Bearer token-2".to_owned())]);
     assert_eq!(requests[0].url, "https://models.invalid/v1/chat/completions");
     assert_eq!(requests[0].sender.as_deref(), Some("/root"));
+}
+
+#[tokio::test]
+async fn the_headers_of_a_turn_are_sent_until_they_are_replaced() {
+    let (carrier, turn_headers) = (Arc::new(Recorded::default()), TurnHeaders::default());
+    let provider = Provider::new(WireFormat::Chat, "https://models.invalid/v1", ProviderKey::NotNeeded);
+    let providers = Providers {
+        by_name: BTreeMap::from([("test".into(), provider)]),
+        timeouts: PATIENT,
+        carrier: Some(Arc::clone(&carrier) as Arc<dyn RequestCarrier>),
+        turn_headers: turn_headers.clone(),
+        ..Providers::default()
+    };
+    let model = open("test/any", "/".as_ref(), &providers).unwrap();
+    turn_headers.replace(vec![("x-team".into(), Secret::new("blue"))]);
+    ModelReply::collect(model.send(prompt("go"))).await.unwrap();
+    turn_headers.replace(Vec::new());
+    ModelReply::collect(model.send(prompt("go"))).await.unwrap();
+    let requests = carrier.0.lock().unwrap();
+    let team = |request: &CarriedRequest| {
+        let header = request.headers.iter().find(|(name, _)| name == "x-team");
+        header.map(|(_, value)| value.clone())
+    };
+    assert_eq!(requests.iter().map(team).collect::<Vec<_>>(), [Some("blue".to_owned()), None]);
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Model, ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat};
+use model::{Model, ModelListing, Provider, ProviderKey, Providers, RequestExtras, TurnHeaders, WireFormat};
 use net::{HttpTimeouts, NetworkRoute, Secret};
 use protocol::{ModelPreference, Price};
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ pub(super) struct WireRoute {
 impl From<&ModelSources> for WireModels {
     fn from(ModelSources { providers, folder }: &ModelSources) -> WireModels {
         // Sources whose requests need the client are not sent to another process.
-        let Providers { by_name, fully_listed, route, timeouts, carrier: _ } = providers;
+        let Providers { by_name, fully_listed, route, timeouts, carrier: _, turn_headers: _ } = providers;
         let HttpTimeouts { connect, first_byte, idle } = *timeouts;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         WireModels {
@@ -126,6 +126,8 @@ impl WireModels {
                 idle: Duration::from_millis(idle_millis),
             },
             carrier: None,
+            // They belong to the process that has the client.
+            turn_headers: TurnHeaders::default(),
         };
         Arc::new(ReceivedModels(ModelSources { providers, folder: folder.into() }))
     }
