@@ -84,6 +84,11 @@ impl StoredSession {
             | SessionMethod::TasksOrphan
             | SessionMethod::ContextGet
             | SessionMethod::ConversationCut
+            | SessionMethod::SessionRename
+            | SessionMethod::PromptSuggest
+            | SessionMethod::RewindPointsList
+            | SessionMethod::RewindPreview
+            | SessionMethod::RewindApply
             | SessionMethod::AgentsList
             | SessionMethod::SessionMcpList
             | SessionMethod::SessionMcpToggle

@@ -10,7 +10,8 @@ use protocol::api::{
     ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult,
     McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams,
     ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult,
-    ProjectTrust, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams,
+    ProjectTrust, PromptSuggestion, RemoveMcpServerParams, RemoveTrustResult, RenameSessionParams, RepairResult,
+    ResumeFleetParams, RewindParams, RewindPoints, RewindPreview, RewindPreviewParams, RewindResult, RulesParams,
     SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
     SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
     SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
@@ -119,6 +120,16 @@ routes! {
         RouteAction::Call(Method::ContextGet), "Returns what the next request to the root's model consists of.";
     POST "/v1/sessions/{session}/cut", "cutConversation", RouteInput::body::<CutConversationParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::ConversationCut), "Removes the end of the root's conversation; the log keeps it.";
+    POST "/v1/sessions/{session}/title", "renameSession", RouteInput::body::<RenameSessionParams>(), RouteOutput::Nothing,
+        RouteAction::Call(Method::SessionRename), "Gives the session a title.";
+    POST "/v1/sessions/{session}/suggestion", "suggestPrompt", RouteInput::Nothing, RouteOutput::json::<PromptSuggestion>(),
+        RouteAction::Call(Method::PromptSuggest), "Asks a small model what the user may want to say next.";
+    GET "/v1/sessions/{session}/rewind", "listRewindPoints", RouteInput::Nothing, RouteOutput::json::<RewindPoints>(),
+        RouteAction::Call(Method::RewindPointsList), "Lists the messages of the user that the session can go back to.";
+    POST "/v1/sessions/{session}/rewind/preview", "previewRewind", RouteInput::body::<RewindPreviewParams>(), RouteOutput::json::<RewindPreview>(),
+        RouteAction::Call(Method::RewindPreview), "Returns what going back would do to files.";
+    POST "/v1/sessions/{session}/rewind", "rewind", RouteInput::body::<RewindParams>(), RouteOutput::json::<RewindResult>(),
+        RouteAction::Call(Method::RewindApply), "Goes back to an earlier message, in the conversation, in files or in both.";
     POST "/v1/sessions/{session}/permission", "setPermission", RouteInput::body::<PermissionParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::PermissionSet), "Changes the permission mode, as long as the session runs.";
     POST "/v1/sessions/{session}/rules", "setRules", RouteInput::body::<RulesParams>(), RouteOutput::Nothing,

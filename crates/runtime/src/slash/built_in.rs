@@ -19,6 +19,7 @@ pub(super) enum RuntimeCommand {
     Model,
     Mcp,
     Compact,
+    Rewind,
     Context,
     Cost,
     Share,
@@ -50,7 +51,7 @@ const fn terminal(name: &'static str, hint: &'static str, about: &'static str, c
 }
 
 /// All built-in commands, in the order in which they are listed.
-pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
+pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 25] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
         "fleet",
@@ -89,6 +90,12 @@ pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
         "",
         "compacts the conversation: at once if the agent is idle, else before its next turn",
         RuntimeCommand::Compact,
+    ),
+    runtime(
+        "rewind",
+        "[N [conversation|files]]",
+        "lists your messages, or goes back to before the Nth one, with the files that tools changed since",
+        RuntimeCommand::Rewind,
     ),
     runtime("context", "", "shows how much of the model's context window is used", RuntimeCommand::Context),
     runtime("cost", "", "shows the turns, tokens and cost of the session so far", RuntimeCommand::Cost),

@@ -1,5 +1,6 @@
 """Every option of the SDK: served, refused by name, or warned of by name."""
 
+import asyncio
 import dataclasses
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, InMemorySessionStore, PermissionResultAllow, query
@@ -27,12 +28,13 @@ SERVED = [
     {"agents": {}},
     {"allowed_tools": ["Read"]},
     {"can_use_tool": allow},
-    {"continue_conversation": True},
     {"disallowed_tools": ["WebFetch"]},
     {"effort": "high"},
     {"forward_subagent_text": True},
     {"hooks": {"Stop": [HookMatcher(hooks=[no_opinion])]}},
     {"include_partial_messages": True},
+    {"enable_file_checkpointing": True},
+    {"include_hook_events": True},
     {"max_budget_usd": 1.0},
     {"max_thinking_tokens": 2000},
     {"max_turns": 3},
@@ -42,9 +44,11 @@ SERVED = [
     {"session_store": InMemorySessionStore()},
     {"setting_sources": ["project"]},
     {"settings": '{"permissions": {"deny": ["Bash(rm *)"], "defaultMode": "acceptEdits"}, "outputStyle": "Learning"}'},
+    {"settings": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}'},
     {"strict_mcp_config": True},
     {"system_prompt": "Be brief."},
     {"system_prompt": {"type": "preset", "preset": "claude_code", "append": "Be brief."}},
+    {"task_budget": {"total": 1_000_000}},
     {"thinking": {"type": "adaptive"}},
     {"thinking": {"type": "disabled"}},
     {"tools": ["Read"]},
@@ -53,17 +57,14 @@ SERVED = [
 
 WARNED = [
     ({"betas": ["context-1m-2025-08-07"]}, "--betas"),
-    ({"enable_file_checkpointing": True}, "FILE_CHECKPOINTING"),
     ({"extra_args": {"hologram": None}}, "--hologram"),
     ({"fallback_model": "haiku"}, "--fallback-model"),
     ({"hooks": {"FileChanged": [HookMatcher(hooks=[no_opinion])]}}, "FileChanged"),
-    ({"include_hook_events": True}, "--include-hook-events"),
     ({"model": "made-up"}, "`made-up`"),
     ({"sandbox": {"enabled": True}}, "sandbox"),
     ({"settings": '{"env": {"A": "b"}}'}, "the setting `env`"),
     ({"skills": ["pdf"]}, "Skill(pdf)"),
     ({"system_prompt": {"type": "preset", "preset": "claude_code", "exclude_dynamic_sections": True}}, "`excludeDynamicSections`"),
-    ({"task_budget": {"total": 1000}}, "--task-budget"),
     ({"thinking": {"type": "adaptive", "display": "summarized"}}, "--thinking-display"),
 ]
 
@@ -71,7 +72,7 @@ REFUSED = [
     ({"permission_prompt_tool_name": "mcp__a__decide"}, "mcp__a__decide"),
     ({"extra_args": {"safe-mode": None}}, "--safe-mode"),
     ({"sandbox": {"enabled": True, "failIfUnavailable": True}}, "sandbox"),
-    ({"settings": '{"hooks": {"PreToolUse": [{"hooks": []}]}}'}, "hooks in --settings"),
+    ({"settings": '{"hooks": {"PreToolUse": [{"hooks": [{"type": "telepathy"}]}]}}'}, "--settings"),
     ({"permission_mode": "free"}, "`free`"),
 ]
 
@@ -88,17 +89,39 @@ async def turn_of(more):
 
 
 async def serves_refuses_or_warns_of_every_option():
-    sent = {name for case in SERVED for name in case} | {name for case, _ in WARNED + REFUSED for name in case}
+    sent = {"continue_conversation"} | {name for case in SERVED for name in case} | {name for case, _ in WARNED + REFUSED for name in case}
     equal({field.name for field in dataclasses.fields(ClaudeAgentOptions)} - sent, ELSEWHERE)
-    for more in SERVED:
-        equal(await turn_of(more), ([], "I am the first model."), more)
-    for more, name in WARNED:
-        warnings, answer = await turn_of(more)
-        equal(answer, "I am the first model.", more)
-        assert any(name in warning for warning in warnings), (more, warnings)
-    for more, name in REFUSED:
-        warnings, error = await turn_of(more)
-        assert not warnings and name in error, (more, error)
+    # Which session is continued depends on the others.
+    equal(await turn_of({"continue_conversation": True}), ([], "I am the first model."))
+    await at_once([served(more) for more in SERVED])
+    await at_once([warned(more, name) for more, name in WARNED])
+    await at_once([refused(more, name) for more, name in REFUSED])
+
+
+async def served(more):
+    equal(await turn_of(more), ([], "I am the first model."), more)
+
+
+async def warned(more, name):
+    warnings, answer = await turn_of(more)
+    equal(answer, "I am the first model.", more)
+    assert any(name in warning for warning in warnings), (more, warnings)
+
+
+async def refused(more, name):
+    warnings, error = await turn_of(more)
+    assert not warnings and name in error, (more, error)
+
+
+async def at_once(checks):
+    """Runs a few checks at a time."""
+    places = asyncio.Semaphore(4)
+
+    async def within(check):
+        async with places:
+            await check
+
+    await asyncio.gather(*map(within, checks))
 
 
 run(serves_refuses_or_warns_of_every_option)

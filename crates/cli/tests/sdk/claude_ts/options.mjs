@@ -14,6 +14,8 @@ const ELSEWHERE = [
   "sessionId", "sessionStoreFlush", "spawnClaudeCodeProcess", "stderr", "supportedDialogKinds", "toolConfig",
 ];
 
+const ALONE = [{ continue: true }, { forkSession: true }];
+
 const SERVED = [
   { additionalDirectories: ["/tmp"] },
   { agent: "explore" },
@@ -21,13 +23,13 @@ const SERVED = [
   { allowDangerouslySkipPermissions: true },
   { allowedTools: ["Read"] },
   { canUseTool: async () => ({ behavior: "allow" }) },
-  { continue: true },
   { debug: true },
   { disallowedTools: ["WebFetch"] },
   { effort: "low" },
-  { forkSession: true },
+  { enableFileCheckpointing: true },
   { forwardSubagentText: true },
   { hooks: { Stop: [{ hooks: [noOpinion] }] } },
+  { includeHookEvents: true },
   { includePartialMessages: true },
   { managedSettings: { permissions: { deny: ["Bash(touch *)"] } } },
   { maxBudgetUsd: 1 },
@@ -39,13 +41,17 @@ const SERVED = [
   { permissionPrompts: "none" },
   { persistSession: false },
   { plugins: [] },
+  { promptSuggestions: true },
   { sessionStore: new InMemorySessionStore() },
   { settings: { permissions: { deny: ["Bash(rm *)"], defaultMode: "acceptEdits" }, outputStyle: "Learning" } },
   { settingSources: ["project"] },
   { strictMcpConfig: true },
   { systemPrompt: "Be brief." },
+  { settings: { hooks: { Stop: [{ hooks: [{ type: "command", command: "true" }] }] } } },
+  { taskBudget: { total: 1_000_000 } },
   { thinking: { type: "adaptive" } },
   { thinking: { type: "disabled" } },
+  { title: "A title" },
   { tools: ["Read"] },
   { verbatimPrompts: true },
 ];
@@ -54,20 +60,15 @@ const WARNED = [
   [{ agentProgressSummaries: true }, "`agentProgressSummaries`"],
   [{ betas: ["context-1m-2025-08-07"] }, "--betas"],
   [{ debugFile: "debug.txt" }, "--debug-file"],
-  [{ enableFileCheckpointing: true }, "FILE_CHECKPOINTING"],
   [{ extraArgs: { hologram: null } }, "--hologram"],
   [{ fallbackModel: "haiku" }, "--fallback-model"],
   [{ hooks: { FileChanged: [{ hooks: [noOpinion] }] } }, "FileChanged"],
-  [{ includeHookEvents: true }, "--include-hook-events"],
   [{ model: "made-up" }, "`made-up`"],
   [{ perTaskStopAffordance: true }, "`perTaskStopAffordance`"],
   [{ planModeInstructions: "Think." }, "`planModeInstructions`"],
-  [{ promptSuggestions: true }, "`promptSuggestions`"],
   [{ sandbox: { enabled: true, failIfUnavailable: false } }, "sandbox"],
   [{ settings: { env: { A: "b" } } }, "the setting `env`"],
   [{ skills: ["pdf"] }, "Skill(pdf)"],
-  [{ taskBudget: { total: 1000 } }, "--task-budget"],
-  [{ title: "A title" }, "`title`"],
   [{ toolAliases: { Read: "mcp__a__read" } }, "`toolAliases`"],
 ];
 
@@ -78,7 +79,7 @@ const REFUSED = [
   [{ projectConfigRoot: "/tmp" }, "--project-config-root"],
   // The SDK adds `failIfUnavailable`.
   [{ sandbox: { enabled: true } }, "sandbox"],
-  [{ settings: { hooks: { PreToolUse: [{ hooks: [{ type: "command", command: "true" }] }] } } }, "hooks in --settings"],
+  [{ settings: { hooks: { PreToolUse: [{ hooks: [{ type: "telepathy" }] }] } } }, "--settings"],
 ];
 
 /** The names of all options, from the SDK's own types. */
@@ -88,23 +89,35 @@ async function optionNames() {
   return [...body.matchAll(/^    (\w+)\??:/gm)].map(([, name]) => name);
 }
 
+/** Runs a check for each case, a few at a time. */
+async function atOnce(cases, check) {
+  const left = [...cases];
+  const work = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await check(next);
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
+}
+
 const warnings = (messages) => system(messages, "informational").map(({ content }) => content);
 
 await run({
   async serves_refuses_or_warns_of_every_option() {
-    const sent = new Set([...SERVED, ...[...WARNED, ...REFUSED].map(([more]) => more)].flatMap(Object.keys));
+    const sent = new Set([...ALONE, ...SERVED, ...[...WARNED, ...REFUSED].map(([more]) => more)].flatMap(Object.keys));
     assert.deepEqual((await optionNames()).filter((name) => !sent.has(name)).sort(), ELSEWHERE);
-    for (const more of SERVED) {
+    const served = async (more) => {
       const messages = await ask("which model?", more);
       assert.deepEqual([warnings(messages), result(messages).result], [[], "I am the first model."], JSON.stringify(more));
-    }
-    for (const [more, name] of WARNED) {
+    };
+    // Which session is continued depends on the others.
+    for (const more of ALONE) await served(more);
+    await atOnce(SERVED, served);
+    await atOnce(WARNED, async ([more, name]) => {
       const messages = await ask("which model?", more);
       assert.equal(result(messages).result, "I am the first model.", JSON.stringify(more));
       assert.ok(warnings(messages).some((text) => text.includes(name)), JSON.stringify([more, warnings(messages)]));
-    }
-    for (const [more, name] of REFUSED) {
+    });
+    await atOnce(REFUSED, async ([more, name]) => {
       await assert.rejects(ask("which model?", more), (error) => error.message.includes(name), JSON.stringify(more));
-    }
+    });
   },
 });
