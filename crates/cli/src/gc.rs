@@ -1,7 +1,7 @@
 //! `bosun gc`: removes sessions that were idle for a long time, and what removed sessions left.
 
 use config::CollectNote;
-use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, OutputCleanup, RefCleanup};
+use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, FileCopyCleanup, OutputCleanup, RefCleanup};
 use tui::print;
 
 use crate::args::GcArgs;
@@ -35,6 +35,9 @@ fn print_report(report: &CollectResult) {
     }
     if report.results > 0 {
         print::note(format_args!("results of {} {verb}", pluralize(report.results, "todo")));
+    }
+    if let FileCopyCleanup { removed: count @ 1.., bytes } = report.file_copies {
+        print::note(format_args!("{} of changed files {verb}: {bytes} bytes", pluralize(count, "old version")));
     }
     let CheckoutCleanup { removed, trashed, emptied, bytes } = report.checkouts;
     if removed + trashed + emptied > 0 {

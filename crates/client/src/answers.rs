@@ -85,6 +85,11 @@ impl StoredSession {
             | SessionMethod::ModelAsk
             | SessionMethod::ContextGet
             | SessionMethod::ConversationCut
+            | SessionMethod::SessionRename
+            | SessionMethod::PromptSuggest
+            | SessionMethod::RewindPointsList
+            | SessionMethod::RewindPreview
+            | SessionMethod::RewindApply
             | SessionMethod::AgentsList
             | SessionMethod::SessionMcpList
             | SessionMethod::SessionMcpToggle

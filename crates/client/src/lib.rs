@@ -47,6 +47,7 @@ pub use readings::{SessionSnapshot, SessionTaskList, SessionTotals, answer_from_
 pub use resume_command::resume_command;
 pub use run_watch::{BackgroundWork, RunDue, RunWaitLimits, RunWatch};
 pub use shared_files::{SharedFiles, TodoFiles};
+pub use store::file_history::{CollectRun, FileHistory};
 pub use store::plan::read as read_plan;
 pub use store::{
     HeaderStatus, IndexRebuild, ListError, SessionPage, SessionQuery, SessionRow, StoreError, TaskSpending, TodoError,

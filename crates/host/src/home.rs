@@ -193,6 +193,11 @@ impl Home {
         self.output_dir(session).join(task.to_string())
     }
 
+    /// What the tools of one session changed in files.
+    pub fn file_history_dir(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join("files")
+    }
+
     /// The folder of all checkouts.
     pub fn checkouts_dir(&self) -> PathBuf {
         self.root.join(CHECKOUTS)

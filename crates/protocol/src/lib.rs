@@ -8,6 +8,7 @@ pub mod api;
 mod ask;
 mod clip;
 mod denial;
+pub mod diff;
 mod event;
 mod external_task;
 mod front_matter;

@@ -6,7 +6,13 @@ use std::time::Duration;
 use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AskModelParams, AskModelResult, AsksDecideParams, ClosedConnectionParams, CommandFate, CutConversationParams, FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SkillsResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams, ToggleSkillParams,
+    AgentResult, AgentView, AgentsResult, AskModelParams, AskModelResult, AsksDecideParams, ClosedConnectionParams,
+    CommandFate, CutConversationParams, FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams,
+    McpServersResult, Method, ModelParams, PermissionParams, PlanParams, PromptSuggestion, RefusalKind,
+    RenameSessionParams, ResumeFleetParams, RewindPreviewParams, RulesParams, RunShellResult, SelectAgentParams,
+    SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult,
+    SkillsResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams,
+    TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams, ToggleSkillParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -21,12 +27,15 @@ use crate::commands;
 use crate::context_view::{ContextError, context_view};
 use crate::conversation_cut::{ConversationCutError, cut_conversation};
 use crate::external_tasks;
+use crate::file_history::{RewindError, preview_rewind, rewind, rewind_points};
 use crate::fleet::{self, FleetError};
 use crate::hooks;
 use crate::mcp_servers::McpChangeError;
+use crate::prompt_suggestion::suggest_prompt;
 use crate::session::{ClientMessages, SessionStatus};
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
+use crate::session_title::clean_title;
 use crate::session_wait::SessionWait;
 use crate::side_question::SideQuestionError;
 use crate::slash::{SlashDispatcher, SlashRegistry};
@@ -157,6 +166,28 @@ impl RequestHandler for SessionApi {
                     let CutConversationParams { after } = read_params(params)?;
                     let cut = cut_conversation(&self.context, &self.supervisor, self.root, after).await;
                     cut.map(|()| json!({})).map_err(cut_refusal)
+                }
+                SessionMethod::SessionRename => {
+                    let RenameSessionParams { title } = read_params(params)?;
+                    let title = clean_title(&title).ok_or_else(|| ErrorObject::bad_params("the title is empty"))?;
+                    self.submit(KernelInput::SetTitle { title }).await.map(|_receipt| json!({}))
+                }
+                SessionMethod::PromptSuggest => {
+                    let text = suggest_prompt(&self.context, &self.supervisor, self.root).await;
+                    json_of(PromptSuggestion { text: text.map_err(ErrorObject::internal)? })
+                }
+                SessionMethod::RewindPointsList => {
+                    let (context, root) = (Arc::clone(&self.context), self.root);
+                    read_files(move || rewind_points(&context, root)).await
+                }
+                SessionMethod::RewindPreview => {
+                    let RewindPreviewParams { after } = read_params(params)?;
+                    let (context, root) = (Arc::clone(&self.context), self.root);
+                    read_files(move || preview_rewind(&context, root, after)).await
+                }
+                SessionMethod::RewindApply => {
+                    let gone_back = rewind(&self.context, &self.supervisor, self.root, read_params(params)?).await;
+                    json_of(gone_back.map_err(rewind_refusal)?)
                 }
                 SessionMethod::AgentsList => {
                     let agents = self.context.catalog.definitions.agents.iter().map(AgentView::from).collect();
@@ -360,6 +391,24 @@ fn cut_refusal(error: ConversationCutError) -> ErrorObject {
         ConversationCutError::Store(error) => ErrorObject::internal(error),
         ConversationCutError::NoCutPoint(_) => refused(&error),
     }
+}
+
+fn rewind_refusal(error: RewindError) -> ErrorObject {
+    match error {
+        RewindError::Cut(error) => cut_refusal(error),
+        RewindError::Rejected(rejected) => rejection(rejected),
+        RewindError::Store(error) => ErrorObject::internal(error),
+        RewindError::History(_) => ErrorObject::internal(error),
+        RewindError::Busy => refused(&error),
+    }
+}
+
+/// The answer of work that reads files.
+async fn read_files<T: Serialize + Send + 'static>(
+    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
+) -> Result<Value, ErrorObject> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(ErrorObject::internal)?;
+    json_of(done.map_err(rewind_refusal)?)
 }
 
 fn mcp_refusal(error: McpChangeError) -> ErrorObject {

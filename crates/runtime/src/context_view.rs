@@ -74,7 +74,8 @@ fn describe_message((place, message): (u64, &ModelMessage)) -> ContextMessage {
     ContextMessage { place, role, excerpt, tokens: message_tokens(message) }
 }
 
-fn part_text(part: &MessagePart) -> Option<&str> {
+/// The text of a part, if it is text.
+pub(crate) fn part_text(part: &MessagePart) -> Option<&str> {
     match part {
         MessagePart::Text(text) => Some(text),
         MessagePart::Image(_) => None,

@@ -36,9 +36,15 @@ pub(crate) async fn cut_conversation(
     task: TaskId,
     after: u64,
 ) -> Result<(), ConversationCutError> {
-    if !context.log.conversation(task)?.can_cut(after) {
-        return Err(ConversationCutError::NoCutPoint(after));
-    }
+    expect_cut_point(context, task, after)?;
     supervisor.submit(KernelInput::CutConversation { task, after }).await?;
     Ok(())
+}
+
+/// Fails unless a conversation can be cut after an event.
+pub(crate) fn expect_cut_point(context: &SessionContext, task: TaskId, after: u64) -> Result<(), ConversationCutError> {
+    match context.log.conversation(task)?.can_cut(after) {
+        true => Ok(()),
+        false => Err(ConversationCutError::NoCutPoint(after)),
+    }
 }

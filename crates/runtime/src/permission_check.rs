@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use host::{PathError, Workspace};
-use policy::{FilesystemFacts, PermissionRequest, Policy, RequestedAct, Verdict, VerdictBasis, allow_flags};
-use protocol::{PermissionMode, RuleEffect, ToolCallRequest};
+use policy::{AgentRole, FilesystemFacts, PermissionRequest, Policy, RequestedAct, Verdict, VerdictBasis, allow_flags};
+use protocol::{PermissionMode, RuleEffect, ToolCallRequest, tool_name};
 use tools::{FileAccess, FileAccessGuard, RequiredPermission, Tool, ToolError};
 
 use crate::command_inspection::{InspectionScope, inspect_command};
@@ -125,6 +125,31 @@ fn check(
 fn control_file_verdict(path: &Path) -> Verdict {
     let part = path.display().to_string();
     Verdict { effect: RuleEffect::Deny, basis: VerdictBasis::Controls, part, suggested_rule: None, others: Vec::new() }
+}
+
+/// Whether files may be restored when the user goes back. The user decides about that, so the mode does not matter, but
+/// deny rules and the protection of control files do.
+pub(crate) struct RestorePermissions {
+    policy: Arc<Policy>,
+    controls: ControlFiles,
+}
+
+impl RestorePermissions {
+    pub(crate) fn new(workplace: &Workplace, task_workspace: &TaskWorkspace) -> RestorePermissions {
+        let policy = task_workspace.policy(workplace.policy());
+        RestorePermissions { policy, controls: control_files(workplace, task_workspace) }
+    }
+
+    /// Whether this file may be restored.
+    pub(crate) fn permit(&self, path: &Path) -> bool {
+        if self.controls.contains(path) {
+            return false;
+        }
+        let acts = vec![RequestedAct::Edit(path.to_owned())];
+        let request = PermissionRequest { tool: tool_name::EDIT.to_owned(), acts };
+        let verdict = self.policy.check(&AgentRole::default(), &request);
+        verdict.effect != RuleEffect::Deny || matches!(verdict.basis, VerdictBasis::Mode(_))
+    }
 }
 
 /// The files that no call in this workspace may reach. Agents' checkouts are not searched for hard links to them.

@@ -275,6 +275,11 @@ impl Redactor {
         }
     }
 
+    /// Whether these bytes contain a secret.
+    pub(crate) fn finds_secret(&self, bytes: &[u8]) -> bool {
+        self.secrets().iter().any(|secret| contains(bytes, secret.reveal().as_bytes()))
+    }
+
     /// Replaces every secret in a text.
     pub fn redact_text(&self, text: &mut String) {
         for secret in self.secrets().iter() {
@@ -306,6 +311,10 @@ impl SecretSink for Redactor {
     fn add_secret(&self, secret: &Secret) {
         self.add_secrets(std::slice::from_ref(secret));
     }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// The secrets that are long enough, the longest first: a secret may be the beginning of another one.
@@ -430,6 +439,13 @@ mod tests {
         assert_eq!(stream.push(b"plain sk-x"), b"plain sk-x");
         assert_eq!(stream.push(b"tail sk-"), b"tail ");
         assert_eq!(stream.push(b"!"), b"sk-!");
+    }
+
+    #[test]
+    fn bytes_with_a_secret_are_recognised() {
+        let redactor = redactor(&["key-123456789"]);
+        assert!(redactor.finds_secret(b"\xffTOKEN=key-123456789\n"));
+        assert!(!redactor.finds_secret(b"TOKEN=key-12345678") && !redactor.finds_secret(b""));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kernel::{Kernel, KernelInput, ReaderWait};
-use protocol::{Activation, ModelPreference, TaskForm, TaskId, TaskOutcome};
+use protocol::{Activation, Event, ModelPreference, TaskForm, TaskId, TaskOutcome};
+use store::StoreError;
 use tokio::sync::watch;
 
 use crate::prompt;
@@ -61,10 +62,16 @@ impl SessionTitler {
             max_output: MAX_OUTPUT,
         };
         let answer = ask_model(&self.context, &self.supervisor, question).await?;
-        if let Some(title) = clean_title(&answer) {
+        // A client may have given the session a title meanwhile.
+        if let Some(title) = clean_title(&answer).filter(|_| !self.has_title().unwrap_or(false)) {
             self.supervisor.submit(KernelInput::SetTitle { title }).await?;
         }
         Ok(())
+    }
+
+    fn has_title(&self) -> Result<bool, StoreError> {
+        let log = self.context.log.task_events_after(self.root, 0)?;
+        Ok(log.iter().any(|envelope| matches!(envelope.entry.event, Event::SessionTitled { .. })))
     }
 
     /// Waits for the first activation of the root that completes.
@@ -97,8 +104,8 @@ fn was_asked(kernel: &Kernel) -> bool {
     kernel.tasks().any(|task| task.kind.form() == TaskForm::Question && *task.agent == *PURPOSE)
 }
 
-/// The first line of an answer, without quotes and a final period; none if nothing is left.
-fn clean_title(answer: &str) -> Option<String> {
+/// The first line of a text, without quotes and a final period; none if nothing is left.
+pub(crate) fn clean_title(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_matches(['"', '\'', '`', '*', '#', ' ']).trim_end_matches('.');
     let title: String = line.chars().filter(|c| !c.is_control()).take(MAX_TITLE_CHARS).collect();

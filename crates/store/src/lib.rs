@@ -15,6 +15,7 @@ mod connect;
 mod error;
 mod event;
 mod file_header;
+pub mod file_history;
 mod fleet_results;
 mod index;
 mod index_rebuild;

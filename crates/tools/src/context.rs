@@ -10,7 +10,7 @@ use net::fetch::{AddressGate, PageFetcher};
 use protocol::{CallId, TaskId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{FileAccessGuard, FileStamps, Heartbeat, SessionServices, ToolError};
+use crate::{FileAccessGuard, FileChangeRecorder, FileStamps, Heartbeat, SessionServices, ToolError};
 
 /// The services and limits of a tool call.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct ToolContext {
     pub access_guard: Arc<dyn FileAccessGuard>,
     /// The states in which this agent has seen them.
     pub stamps: Arc<FileStamps>,
+    /// Records what it changes in files, if that can be taken back.
+    pub file_changes: Option<Arc<dyn FileChangeRecorder>>,
     /// Starts programs and cleans up their processes.
     pub guardian: Guardian,
     /// The complete environment of started programs.

@@ -11,6 +11,7 @@ mod args;
 mod builtin;
 mod context;
 mod environment;
+mod file_changes;
 mod heartbeat;
 mod launch;
 mod long_calls;
@@ -33,6 +34,7 @@ mod workspace_files;
 
 pub use builtin::builtin_tools;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
+pub use file_changes::{FileChange, FileChangeRecorder, FileState, RestoreError, read_state, restore_file};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, follow, launch};
 pub use long_calls::{

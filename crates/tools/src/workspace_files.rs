@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use host::{CheckedPath, ExpectedContent, FileBytes, FileError, FileStamp, OpenFolder};
 use protocol::Evidence;
 
+use crate::file_changes::{FileChange, FileState, USUAL_MODE, with_state};
 use crate::refusal::{missing_refusal, refusal};
 use crate::{FileAccess, ToolContext, ToolError, ToolOutput};
 
@@ -216,7 +217,8 @@ pub(crate) fn write(
     if matches!(expect, ExpectedContent::New) {
         cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     }
-    let stamp = place.write(bytes, expect).map_err(|error| refusal(cx, place, error))?;
+    let stamp = recorded(cx, place, NewContent::File { bytes, mode: None }, || place.write(bytes, expect));
+    let stamp = stamp.map_err(|error| refusal(cx, place, error))?;
     cx.stamps.record(place.path(), stamp);
     Ok(())
 }
@@ -225,7 +227,8 @@ pub(crate) fn write(
 pub(crate) fn remove(cx: &ToolContext, permitted: &PermittedPath, stamp: FileStamp) -> Result<(), ToolError> {
     let _lock = lock_file(&permitted.place);
     let place = permitted.recheck(cx)?;
-    place.remove(ExpectedContent::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
+    let removed = recorded(cx, place, NewContent::Missing, || place.remove(ExpectedContent::Unchanged(stamp)));
+    removed.map_err(|error| refusal(cx, place, error))?;
     cx.stamps.forget(place.path());
     Ok(())
 }
@@ -240,13 +243,43 @@ pub(crate) fn write_with_mode(
     let _lock = lock_file(&permitted.place);
     let place = permitted.recheck(cx)?;
     cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
-    let stamp = place.write_new(bytes, mode).map_err(|error| refusal(cx, place, error))?;
+    let stamp = recorded(cx, place, NewContent::File { bytes, mode: Some(mode) }, || place.write_new(bytes, mode));
+    let stamp = stamp.map_err(|error| refusal(cx, place, error))?;
     cx.stamps.record(place.path(), stamp);
     Ok(())
 }
 
+/// What a change leaves at a path. A file without a mode keeps the one that it had.
+enum NewContent<'a> {
+    Missing,
+    File { bytes: &'a [u8], mode: Option<u32> },
+}
+
+/// Makes a change after it was recorded.
+fn recorded<T>(
+    cx: &ToolContext,
+    place: &CheckedPath,
+    new: NewContent<'_>,
+    change: impl FnOnce() -> Result<T, FileError>,
+) -> Result<T, FileError> {
+    let Some(recorder) = &cx.file_changes else { return change() };
+    with_state(place, cx.limits.file_bytes, |before| {
+        let old_mode = match before {
+            FileState::File { mode, .. } => mode,
+            FileState::Missing | FileState::Unread => USUAL_MODE,
+        };
+        let after = match new {
+            NewContent::Missing => FileState::Missing,
+            NewContent::File { bytes, mode } => FileState::File { bytes, mode: mode.unwrap_or(old_mode) },
+        };
+        recorder.record(&cx.identity, place.path(), FileChange { before, after });
+        change()
+            .inspect_err(|_| recorder.record(&cx.identity, place.path(), FileChange { before: after, after: before }))
+    })
+}
+
 /// Locks a file among the agents of this process, so that comparing and replacing it are one step.
-fn lock_file(place: &CheckedPath) -> MutexGuard<'static, ()> {
+pub(crate) fn lock_file(place: &CheckedPath) -> MutexGuard<'static, ()> {
     static LOCKS: [Mutex<()>; 32] = [const { Mutex::new(()) }; 32];
     let mut hasher = DefaultHasher::new();
     place.path().hash(&mut hasher);

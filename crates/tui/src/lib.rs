@@ -8,7 +8,6 @@
 pub mod background_names;
 pub mod chat;
 pub mod countdown;
-pub mod diff;
 pub mod escape;
 pub mod event_text;
 pub mod fleet_notes;

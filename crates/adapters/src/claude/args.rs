@@ -45,6 +45,10 @@ pub(super) struct ClaudeArgs {
     pub(super) max_turns: Option<String>,
     /// `--max-budget-usd`.
     pub(super) max_budget_usd: Option<String>,
+    /// `--task-budget`.
+    pub(super) task_budget: Option<String>,
+    /// `--include-hook-events`.
+    pub(super) hook_events: bool,
     /// `--effort`.
     pub(super) effort: Option<String>,
     /// `--thinking`.
@@ -127,7 +131,7 @@ const FLAGS_WITHOUT_VALUE: [&str; 21] = [
 ];
 
 /// Flags whose value is the next argument, even if it looks like a flag.
-const FLAGS_WITH_VALUE: [&str; 32] = [
+const FLAGS_WITH_VALUE: [&str; 33] = [
     "add-dir",
     "agent",
     "agents",
@@ -158,6 +162,7 @@ const FLAGS_WITH_VALUE: [&str; 32] = [
     "settings",
     "system-prompt",
     "system-prompt-file",
+    "task-budget",
     "thinking",
     "tools",
 ];
@@ -216,6 +221,8 @@ impl ClaudeArgs {
             "append-system-prompt" => self.append_system_prompt = non_empty(),
             "max-turns" => self.max_turns = non_empty(),
             "max-budget-usd" => self.max_budget_usd = non_empty(),
+            "task-budget" => self.task_budget = non_empty(),
+            "include-hook-events" => self.hook_events = true,
             "effort" => self.effort = non_empty(),
             "thinking" => self.thinking = non_empty(),
             "max-thinking-tokens" => self.max_thinking_tokens = non_empty(),

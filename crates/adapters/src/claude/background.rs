@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SendParams, SendResult};
-use protocol::{Ask, MailDelivery, TaskId};
+use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, PromptSuggestion, SendParams, SendResult};
+use protocol::{Ask, MailDelivery, MailId, TaskId};
 use rpc::{CallError, RpcClient};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::permission_requests::{self, ClientDecision};
 use super::prompt::ClientPrompt;
@@ -18,6 +18,8 @@ pub(super) enum BackgroundOutcome {
     Sent {
         /// The message, as it is replayed to the client.
         frame: Value,
+        /// The message, as the session knows it.
+        mail: MailId,
     },
     /// The agent was reminded to give its answer.
     Reminded,
@@ -41,6 +43,10 @@ pub(super) enum BackgroundOutcome {
         /// The answer, or an error text.
         answer: Result<Value, String>,
     },
+    /// What the user may say next.
+    Suggested(String),
+    /// Nothing is obvious, or the model did not answer.
+    NotSuggested,
     /// The client disconnected without deciding.
     Unanswered,
 }
@@ -65,7 +71,7 @@ pub(super) async fn send_prompt(api: Arc<RpcClient>, prompt: ClientPrompt, is_sl
         Err(error) => Err(error),
     };
     match sent {
-        Ok(_receipt) => BackgroundOutcome::Sent { frame: prompt.frame },
+        Ok(SendResult { mail }) => BackgroundOutcome::Sent { frame: prompt.frame, mail },
         Err(error) => BackgroundOutcome::Refused(error_text(error)),
     }
 }
@@ -82,6 +88,18 @@ pub(super) async fn remind(api: Arc<RpcClient>, text: &str) -> BackgroundOutcome
     match api.call::<SendResult>(Method::SessionSend, message).await {
         Ok(_receipt) => BackgroundOutcome::Reminded,
         Err(error) => BackgroundOutcome::Refused(error_text(error)),
+    }
+}
+
+/// Asks what the user may say next.
+pub(super) async fn suggest_prompt(api: Arc<RpcClient>) -> BackgroundOutcome {
+    match api.call::<PromptSuggestion>(Method::PromptSuggest, json!({})).await {
+        Ok(PromptSuggestion { text: Some(text) }) => BackgroundOutcome::Suggested(text),
+        Ok(PromptSuggestion { text: None }) => BackgroundOutcome::NotSuggested,
+        Err(error) => {
+            tracing::info!(%error, "there is no suggestion for the user");
+            BackgroundOutcome::NotSuggested
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use server::{OpenRefusal, SessionOpener};
 use tools::Tool;
 
 use super::args::{ClaudeArgs, MAX_NAME_BYTES};
+use super::deciding_tool::DecidingTool;
 use super::initialize::InitializeRequest;
 use super::mcp_servers::{ClientServerConfigs, InProcessServers};
 use super::model_names::{ModelChoice, choose_model};
@@ -27,6 +28,12 @@ pub(super) struct ClientSetup {
     pub(super) configs: ClientServerConfigs,
     /// Those inside it.
     pub(super) servers: Arc<InProcessServers>,
+    /// The models of all configured providers, as far as they are known.
+    pub(super) models: Vec<String>,
+    /// The tool that decides about calls, if the client names one.
+    pub(super) decider: Option<DecidingTool>,
+    /// The title that the client gives the session.
+    pub(super) title: Option<String>,
     /// The state of structured output, if the client wants it.
     pub(super) structured: Option<StructuredOutputState>,
     /// What the client must know about its options: those that have no effect, by name.
@@ -44,7 +51,7 @@ impl ClientSetup {
         unsupported::expect_supported(args)?;
         let settings = ClaudeSettings::read(args, opener)?;
         settings.expect_supported()?;
-        let mut warnings = unsupported::warnings(args, initialize, &settings, opener)?;
+        let mut warnings = unsupported::warnings(args, initialize, &settings)?;
         let style = settings.output_style.as_deref();
         if let Some(style) = style.filter(|style| output_style::style_text(style, &settings.style_folders).is_none()) {
             warnings.push(format!("the output style `{}` is unknown", clip_middle(style, MAX_NAME_BYTES)));
@@ -56,10 +63,14 @@ impl ClientSetup {
         let structured = schema.as_ref().map(StructuredOutputState::new).transpose();
         let structured = structured.map_err(|error| OpenRefusal { words: error.to_string(), hint: error.hint() })?;
         let servers = Arc::new(InProcessServers::connect_all(control, &configs).await);
+        let decider = DecidingTool::find(args, &servers)?;
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        Ok(ClientSetup { settings, model, configs, servers, structured, warnings })
+        // If the catalogue cannot be read, the session cannot be opened either, which reports the reason.
+        let models = opener.catalog(None).map(|catalog| catalog.models).unwrap_or_default();
+        let title = initialize.request["title"].as_str().map(str::to_owned);
+        Ok(ClientSetup { settings, model, models, title, configs, servers, structured, warnings, decider })
     }
 
     /// The tools that this adds to the session.

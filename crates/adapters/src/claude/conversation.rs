@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use client::StoreError;
 use host::Home;
-use protocol::api::{Method, StatusView};
-use protocol::{CallId, Event, MailId, Principal, SessionId, TaskId, TaskType};
+use protocol::api::{Method, RenameSessionParams, StatusView};
+use protocol::{CallId, Event, MailId, Principal, ReasoningEffort, SessionId, TaskId, TaskType};
 use rpc::{CallError, RpcClient};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::background::BackgroundOutcome;
 use super::client_setup::ClientSetup;
+use super::deciding_tool::DecidingTool;
 use super::follower::SessionFollower;
 use super::frame_writer::{FrameOptions, FrameWriter};
 use super::frames::{self, SessionInfo, TurnResult};
@@ -25,6 +26,7 @@ use super::inbox::{ClientInbox, ClientMessage};
 use super::mcp_servers::ServerConnector;
 use super::mode::ClaudePermissionMode;
 use super::open_session::{EventFeed, OpenedSession, SessionOwner};
+use super::own_mail::OwnMail;
 use super::prompt::ClientPrompt;
 use super::state;
 use super::structured::StructuredOutputState;
@@ -49,6 +51,14 @@ pub(super) struct ClientOptions {
     pub(super) replays: bool,
     /// Whether a policy forbids the mode that allows every call.
     pub(super) forbids_bypass: bool,
+    /// Whether it may restore files.
+    pub(super) keeps_checkpoints: bool,
+    /// Whether calls that need a decision are denied without asking it.
+    pub(super) denies_instead_of_asking: bool,
+    /// Whether it wants to know what the user may say next.
+    pub(super) wants_suggestions: bool,
+    /// The reasoning effort at the start, if it names one.
+    pub(super) effort: Option<ReasoningEffort>,
 }
 
 /// The conversation with a client.
@@ -74,6 +84,18 @@ pub(super) struct ClientConversation {
     pub(super) queue: VecDeque<ClientPrompt>,
     /// The message that ends the conversation, so that a new one begins.
     pub(super) clearing: Option<ClientPrompt>,
+    /// The messages that the client has sent, by its ids.
+    pub(super) sent: HashMap<String, MailId>,
+    /// The messages that are the client's own.
+    pub(super) own_mail: OwnMail,
+    /// The ends of activations that may have read the message that is being sent, and what they have read.
+    pub(super) unsettled_ends: Vec<(TurnResult, Vec<MailId>)>,
+    /// Messages that want no answer; the next one that does takes them along.
+    pub(super) held_prompts: Vec<ClientPrompt>,
+    /// The tool that decides about calls, if the client names one.
+    pub(super) decider: Option<DecidingTool>,
+    /// The title that the client gives the session.
+    title: Option<String>,
     /// Who wrote the message that is being processed, as the client marks it.
     pub(super) prompt_origin: Option<Value>,
     /// What the client must know about its options; sent with its first turn.
@@ -182,6 +204,12 @@ impl ClientConversation {
             open_asks: HashMap::new(),
             queue: VecDeque::new(),
             clearing: None,
+            sent: HashMap::new(),
+            own_mail: OwnMail::default(),
+            unsettled_ends: Vec::new(),
+            held_prompts: Vec::new(),
+            decider: setup.decider.clone(),
+            title: setup.title.clone(),
             prompt_origin: None,
             warnings: setup.warnings.clone(),
             is_prompt_pending: false,
@@ -302,6 +330,9 @@ impl ClientConversation {
         self.send_frames(mirrored).await?;
         self.send_frames(self.follower.tasks().running_task_frames()).await?;
         self.send_open_asks().await?;
+        if let Some(title) = self.title.take().filter(|_| !self.info.is_attached) {
+            self.call_or_warn(Method::SessionRename, json!(RenameSessionParams { title })).await;
+        }
         if self.follows_another {
             self.answer_clearing().await?;
         }

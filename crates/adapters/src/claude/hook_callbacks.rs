@@ -8,6 +8,7 @@ use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::frames;
 use super::wire::ControlChannel;
 use crate::{session_id, session_uuid};
 
@@ -59,11 +60,64 @@ fn matcher_specs(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec>
 #[derive(Debug)]
 pub(super) struct HookCallbacks {
     control: Arc<ControlChannel>,
+    reporting: HookReporting,
+}
+
+/// Whether the client receives a message when one of its callbacks is called, and when it has answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HookReporting {
+    On,
+    Off,
+}
+
+/// One call of a callback, as it is reported.
+struct ReportedHook {
+    id: String,
+    event: String,
+    name: String,
+    session: Uuid,
+}
+
+impl ReportedHook {
+    fn of(payload: &Value) -> ReportedHook {
+        let event = payload["hook_event_name"].as_str().unwrap_or_default().to_owned();
+        let name = match payload["tool_name"].as_str() {
+            Some(tool) => format!("{event}:{tool}"),
+            None => event.clone(),
+        };
+        let session = payload["session_id"].as_str().and_then(session_id).map(session_uuid).unwrap_or_default();
+        ReportedHook { id: Uuid::now_v7().to_string(), event, name, session }
+    }
+
+    fn started(&self) -> Value {
+        let fields = json!({ "hook_id": self.id, "hook_name": self.name, "hook_event": self.event });
+        frames::system_frame(self.session, "hook_started", fields)
+    }
+
+    fn ended(&self, answer: &Result<Value, String>) -> Value {
+        let (output, stderr, outcome) = match answer {
+            Ok(Value::Null) => ("{}".to_owned(), "", "success"),
+            Ok(answer) => (answer.to_string(), "", "success"),
+            Err(why) => (String::new(), why.as_str(), "error"),
+        };
+        let fields = json!({
+            "hook_id": self.id, "hook_name": self.name, "hook_event": self.event, "output": output, "stdout": output,
+            "stderr": stderr, "outcome": outcome,
+        });
+        frames::system_frame(self.session, "hook_response", fields)
+    }
 }
 
 impl HookCallbacks {
-    pub(super) fn new(control: Arc<ControlChannel>) -> HookCallbacks {
-        HookCallbacks { control }
+    pub(super) fn new(control: Arc<ControlChannel>, reporting: HookReporting) -> HookCallbacks {
+        HookCallbacks { control, reporting }
+    }
+
+    /// Sends a frame about a hook. A client that is gone needs none.
+    async fn report(&self, frame: impl FnOnce() -> Value) {
+        if self.reporting == HookReporting::On {
+            self.control.writer().send(frame()).await.ok();
+        }
     }
 
     /// Waits forever if the client has disconnected: it has not allowed the call, which stays open until the session
@@ -97,7 +151,10 @@ impl hooks::ClientHookCaller for HookCallbacks {
             let request =
                 json!({ "subtype": "hook_callback", "callback_id": id, "input": payload, "tool_use_id": tool_use });
             let is_end = payload_event(&request) == Some("SessionEnd");
+            let reported = ReportedHook::of(&request["input"]);
+            self.report(|| reported.started()).await;
             let answer = self.control.request(request).await;
+            self.report(|| reported.ended(&answer)).await;
             if answer.is_err() && self.control.is_closed() && !is_end {
                 self.hang_if_disconnected().await;
             }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::conversation::{ClientConversation, ConversationEnd};
 use super::frames::TurnResult;
 use super::mode::ClaudePermissionMode;
+use super::own_mail::ReadBy;
 use super::wire::ClientGone;
 
 /// Streamed text.
@@ -88,7 +89,13 @@ impl ClientConversation {
                 if task == self.root && !self.has_read_prompt && !self.was_woken => {}
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 let result = TurnResult::from_outcome(outcome, text, self.structured_output.is_some());
-                self.handle_activation_end(result).await?;
+                match self.own_mail.take_unsettled() {
+                    Some(read) => {
+                        self.has_read_prompt = false;
+                        self.unsettled_ends.push((result, read));
+                    }
+                    None => self.handle_activation_end(result).await?,
+                }
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy_agents.remove(&task);
@@ -103,7 +110,10 @@ impl ClientConversation {
     fn mark_read(&mut self, mails: &[MailId]) {
         for mail in mails {
             match self.unread_mail.remove(mail) {
-                Some(Principal::User) => self.has_read_prompt = true,
+                Some(Principal::User) => match self.own_mail.read(*mail) {
+                    ReadBy::Client => self.has_read_prompt = true,
+                    ReadBy::Others => {}
+                },
                 Some(Principal::Task { .. } | Principal::Runtime) => self.was_woken = true,
                 None => {}
             }

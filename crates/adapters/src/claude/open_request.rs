@@ -13,6 +13,7 @@ use tools::ToolCatalog;
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
+use super::hook_callbacks::HookReporting;
 use super::initialize::InitializeRequest;
 use super::session_options::session_options;
 use super::wire::ControlChannel;
@@ -35,9 +36,10 @@ pub(super) fn build_request(
     let start = session_start(args, home)?;
     let id = args.session_id.as_deref().map(|text| parse_session_id(text, "--session-id")).transpose()?;
     let id = id.filter(|_| !matches!(start, SessionStart::Resume(_)));
+    let hook_reporting = if args.hook_events { HookReporting::On } else { HookReporting::Off };
     let extensions = ClientExtensions {
-        hooks: hook_callbacks::hook_specs(&initialize.hooks),
-        hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
+        hooks: hook_callbacks::hook_specs(&initialize.hooks).into_iter().chain(setup.settings.hooks()?).collect(),
+        hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control), hook_reporting))),
         system_text: added_texts(setup).fold(system_text(args, initialize)?, with_text),
         tools: setup.tools(),
         catalog: Some(Arc::clone(&setup.servers) as Arc<dyn ToolCatalog>),

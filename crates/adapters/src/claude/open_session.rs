@@ -174,7 +174,8 @@ async fn load_session_info(
     let is_attached = matches!(owner, SessionOwner::OtherProcess);
     let SessionView { cwd, model, .. } = view;
     let output_style = setup.settings.output_style.clone();
-    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, output_style, is_attached })
+    let models = setup.models.clone();
+    Ok(SessionInfo { cwd, model, models, mode, tools, commands, agents, output_style, is_attached })
 }
 
 /// The permission mode at the start. A session in plan mode stays in it, unless the client names another mode and this

@@ -31,6 +31,18 @@ impl ClientPrompt {
         (!text.trim().is_empty() || !images.is_empty()).then_some(ClientPrompt { text, images, frame })
     }
 
+    /// This message after earlier ones that wanted no answer.
+    pub(super) fn after(mut self, earlier: Vec<ClientPrompt>) -> ClientPrompt {
+        if !earlier.is_empty() {
+            let texts: Vec<&str> =
+                earlier.iter().map(|prompt| prompt.text.as_str()).chain([self.text.as_str()]).collect();
+            self.text = texts.join("\n\n");
+            let images = earlier.into_iter().flat_map(|prompt| prompt.images);
+            self.images = images.chain(std::mem::take(&mut self.images)).collect();
+        }
+        self
+    }
+
     /// Its approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         2 * (self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>())

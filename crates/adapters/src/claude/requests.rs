@@ -1,12 +1,16 @@
 //! Control requests of the client.
 
 use protocol::SessionMode;
-use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
+use protocol::api::{
+    ContextView, InvokeSlashParams, InvokeSlashResult, Method, ModeParams, ModelParams, PermissionParams,
+    RenameSessionParams,
+};
 use rpc::CallError;
 use serde_json::{Value, json};
 
 use super::args::MAX_NAME_BYTES;
 use super::background::{self, BackgroundOutcome};
+use super::context_usage;
 use super::conversation::ClientConversation;
 use super::frames::{self, VERSION};
 use super::mode::ClaudePermissionMode;
@@ -14,6 +18,14 @@ use super::model_names::{ModelChoice, choose_model};
 use super::tasks;
 use super::wire::ClientGone;
 use crate::managed::has_effect;
+
+/// Why settings files are not written.
+const NO_SETTINGS_FILES: &str = "Bosun does not write the settings files of Claude Code: change the file, or use \
+                                 apply_flag_settings for this session";
+
+/// Why plugins, skills and output styles are not read again.
+const NO_RELOAD: &str = "plugins, skills and output styles are read when a session begins: resume the session to read \
+                         them again";
 
 impl ClientConversation {
     /// Answers a request.
@@ -61,21 +73,54 @@ impl ClientConversation {
                 self.answer_later(id, answer);
                 return Ok(());
             }
+            "rewind_files" => {
+                let answer = self.rewind_files(&request);
+                self.answer_later(id, answer);
+                return Ok(());
+            }
             "stop_task" => tasks::stop(&self.api, &request).await,
             "background_tasks" => tasks::background(&self.api, self.follower.tasks(), &request).await,
             "get_task_output" => tasks::output(&self.api, &request).await,
-            "list_models" => Ok(json!({ "models": frames::initialize_response(&self.info)["models"] })),
+            "get_context_usage" => self.context_usage().await,
+            "get_usage" => Ok(self.stats.usage_report()),
+            "get_session_cost" => self.session_cost().await,
+            "rename_session" => self.rename(&request).await,
+            "apply_flag_settings" => return self.apply_flag_settings(id, &request).await,
+            "update_settings" => Err(NO_SETTINGS_FILES.into()),
+            "reload_plugins" | "reload_skills" | "reload_output_styles" => Err(NO_RELOAD.into()),
+            "list_models" => Ok(json!({ "models": frames::model_list(&self.info) })),
             "get_binary_version" => Ok(json!({ "version": VERSION })),
             "get_settings" => Ok(json!({ "effective": {}, "sources": [] })),
             // These are about what the client shows and knows, not about agents.
             "set_has_subscribers" | "set_color" | "seed_read_state" => Ok(json!({})),
-            "set_max_thinking_tokens" => {
-                Err("the number of thinking tokens cannot change while a session runs: give it at its start".into())
-            }
+            "set_max_thinking_tokens" => self.set_thinking(&request).await,
             other => Err(format!("Unsupported control request subtype: {other}")),
         };
         self.control.respond(id, answer).await;
         Ok(())
+    }
+
+    async fn context_usage(&self) -> Result<Value, String> {
+        let view: ContextView = self.call(Method::ContextGet, json!({})).await.map_err(background::error_text)?;
+        let agents: Vec<String> = self.info.agents.iter().map(|agent| agent.name.clone()).collect();
+        Ok(context_usage::context_usage(&view, &agents))
+    }
+
+    async fn session_cost(&self) -> Result<Value, String> {
+        let command = InvokeSlashParams { name: "cost".to_owned(), input: String::new() };
+        match self.call(Method::CommandsInvoke, command).await.map_err(background::error_text)? {
+            InvokeSlashResult::Text { text } => Ok(json!({ "text": text })),
+            _other => Err("the session does not report its cost".into()),
+        }
+    }
+
+    async fn rename(&self, request: &Value) -> Result<Value, String> {
+        if let Some(session) = request["session_id"].as_str().filter(|id| *id != self.session.to_string()) {
+            let session = protocol::clip_middle(session, MAX_NAME_BYTES);
+            return Err(format!("this client's session is not {session}"));
+        }
+        let title = request["title"].as_str().unwrap_or_default().to_owned();
+        self.call(Method::SessionRename, RenameSessionParams { title }).await.map_err(background::error_text)
     }
 
     /// Answers a request when its work is done; the conversation continues meanwhile.
@@ -95,7 +140,7 @@ impl ClientConversation {
         }
     }
 
-    async fn apply_mode(&self, mode: ClaudePermissionMode) -> Result<(), CallError> {
+    pub(super) async fn apply_mode(&self, mode: ClaudePermissionMode) -> Result<(), CallError> {
         let previous = self.info.mode;
         if previous == ClaudePermissionMode::Plan || mode == ClaudePermissionMode::Plan {
             let _set: Value = self.call(Method::ModeSet, ModeParams { mode: mode.session_mode() }).await?;
@@ -107,7 +152,7 @@ impl ClientConversation {
         Ok(())
     }
 
-    async fn report_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
+    pub(super) async fn report_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
         self.info.mode = mode;
         self.send_mode().await
     }
@@ -119,7 +164,7 @@ impl ClientConversation {
     }
 
     /// Changes the model, from the next turn on. Without a name it is the one that the session was opened with.
-    async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
+    pub(super) async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
         let catalog = || self.sessions.opener().catalog(None).unwrap_or_default();
         let model = match name.map_or(ModelChoice::Configured, |name| choose_model(name, catalog)) {
             ModelChoice::Configured => self.model.clone(),

@@ -1,12 +1,15 @@
 //! Resuming a session at an earlier message: finds the place where its conversation is cut.
 
+use std::collections::HashMap;
+
 use client::SessionHandle;
 use host::Home;
-use protocol::{Envelope, Event, SessionId, TaskId};
+use protocol::{Envelope, Event, MailId, SessionId, TaskId};
 use server::OpenRefusal;
 use uuid::Uuid;
 
 use super::args::{ClaudeArgs, MAX_NAME_BYTES};
+use super::frames::REPLAYED_MAIL;
 use super::open_request::refusal;
 use super::transcripts::EventPart;
 use crate::session_uuid;
@@ -20,6 +23,10 @@ struct RootMessages {
     root: Option<TaskId>,
     /// The events with messages of the root, in order.
     messages: Vec<RootMessage>,
+    /// The event with which the root read each message.
+    read: HashMap<MailId, u64>,
+    /// The sessions that this one was forked from: messages keep their ids.
+    originals: Vec<SessionId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,18 +56,17 @@ pub(super) fn find_cut(args: &ClaudeArgs, home: &Home, session: SessionId) -> Re
         return Err(refusal("--resume-session-at: the message is inside of a turn".into(), hint));
     }
     if let Some(turn) = args.resume_drops_turn.as_deref() {
-        expect_dropped_turn(session, dropped, turn)?;
+        expect_dropped_turn(messages.seq(session, turn), dropped)?;
     }
     Ok(dropped.first().map(|next| next.seq.saturating_sub(1)))
 }
 
 /// Fails unless everything that is dropped belongs to the turn of this prompt.
-fn expect_dropped_turn(session: SessionId, dropped: &[RootMessage], prompt: &str) -> Result<(), OpenRefusal> {
+fn expect_dropped_turn(named: Option<u64>, dropped: &[RootMessage]) -> Result<(), OpenRefusal> {
     let rejected = |why: &str| {
         let hint = "resume without it, or at another message";
         Err(refusal(format!("Resume rejected by --resume-drops-turn: {why}"), hint))
     };
-    let named = event_of(session, prompt);
     match dropped.first() {
         Some(first) if named == Some(first.seq) => {}
         Some(_) | None => return rejected("that prompt does not follow the message of --resume-session-at"),
@@ -71,10 +77,21 @@ fn expect_dropped_turn(session: SessionId, dropped: &[RootMessage], prompt: &str
     }
 }
 
-/// The event of a message, by the id that clients know it by.
-fn event_of(session: SessionId, uuid: &str) -> Option<u64> {
-    let part = EventPart::from_uuid(session_uuid(session), Uuid::parse_str(uuid).ok()?)?;
-    Some(part.seq)
+/// The last event before a message of the user, also if the conversation has it no more. `sent` is the message, if the
+/// client that names it has sent it.
+pub(super) fn find_user_message(
+    home: &Home,
+    session: SessionId,
+    uuid: &str,
+    sent: Option<MailId>,
+) -> Result<Option<u64>, OpenRefusal> {
+    let messages = RootMessages::read(home, session)?;
+    let seq = match sent {
+        Some(mail) => messages.read.get(&mail).copied(),
+        None => messages.seq(session, uuid),
+    };
+    let is_mail = |seq: &u64| messages.read.values().any(|read| read == seq);
+    Ok(seq.filter(is_mail).map(|seq| seq.saturating_sub(1)))
 }
 
 impl RootMessages {
@@ -97,11 +114,17 @@ impl RootMessages {
         {
             self.root.get_or_insert(task);
         }
+        if let Event::SessionForked { from } = &envelope.entry.event {
+            self.originals.push(*from);
+        }
         if self.root != Some(task) {
             return;
         }
         match &envelope.entry.event {
-            Event::MailDelivered { .. } => self.messages.push(RootMessage { seq: envelope.seq, is_mail: true }),
+            Event::MailDelivered { mail } => {
+                self.read.extend(mail.iter().map(|mail| (*mail, envelope.seq)));
+                self.messages.push(RootMessage { seq: envelope.seq, is_mail: true });
+            }
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } => {
                 self.messages.push(RootMessage { seq: envelope.seq, is_mail: false });
             }
@@ -110,9 +133,26 @@ impl RootMessages {
         }
     }
 
+    /// The event of a message, by the id that clients know it by: that of an entry of the session file, or the one with
+    /// which a message was replayed.
+    fn seq(&self, session: SessionId, uuid: &str) -> Option<u64> {
+        let uuid = Uuid::parse_str(uuid).ok()?;
+        let sessions = [session].into_iter().chain(self.originals.iter().copied());
+        let mut parts = sessions.filter_map(|session| EventPart::from_uuid(session_uuid(session), uuid));
+        parts.find_map(|part| match part {
+            EventPart { seq: mail, part: REPLAYED_MAIL } => self.read.get(&MailId(mail)).copied(),
+            EventPart { seq, .. } => self.has_event(seq).then_some(seq),
+        })
+    }
+
+    /// Whether the root got a message with this event, also if the conversation has it no more.
+    fn has_event(&self, seq: u64) -> bool {
+        self.messages.iter().any(|message| message.seq == seq) || self.read.values().any(|read| *read == seq)
+    }
+
     /// The position of the message that clients know by this id.
     fn position(&self, session: SessionId, uuid: &str) -> Option<usize> {
-        let seq = event_of(session, uuid)?;
+        let seq = self.seq(session, uuid)?;
         self.messages.iter().position(|message| message.seq == seq)
     }
 }

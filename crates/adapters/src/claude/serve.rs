@@ -20,6 +20,8 @@ use super::inbox::{ClientInbox, ClientMessage};
 use super::initialize::InitializeRequest;
 use super::open_request;
 use super::open_session::{self, EventFeed, OpenedSession, SessionOwner};
+use super::rewind::CHECKPOINTS_VARIABLE;
+use super::session_options;
 use super::state::StateReporting;
 use super::transcripts::{self, TranscriptMirror};
 use super::wire::{ClientWriter, ControlChannel, JsonLineReader};
@@ -180,6 +182,11 @@ impl ServedClient {
             frames,
             decides: args.client_decides(),
             replays: args.replay_user_messages,
+            keeps_checkpoints: is_variable_on(self.sessions.opener(), CHECKPOINTS_VARIABLE),
+            denies_instead_of_asking: setup.settings.denies_instead_of_asking(),
+            wants_suggestions: initialize.request["promptSuggestions"] == true,
+            // An effort that is not valid has refused the session.
+            effort: session_options::effort(args).unwrap_or_default(),
             forbids_bypass: is_forbidden || setup.settings.forbids_bypass(),
         }
     }
@@ -207,11 +214,14 @@ impl ServedClient {
 
 /// Whether the client wants the session's state.
 fn state_reporting(opener: &dyn SessionOpener) -> StateReporting {
-    let is_on = |name: &str| opener.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"));
     StateReporting::from_flags(
-        is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
-        is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+        is_variable_on(opener, "CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+        is_variable_on(opener, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
     )
+}
+
+fn is_variable_on(opener: &dyn SessionOpener, name: &str) -> bool {
+    opener.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"))
 }
 
 /// The folder of Claude's session files.

@@ -1,6 +1,6 @@
 //! Translates the client's command line and settings into the options of its session.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use protocol::{
@@ -40,6 +40,7 @@ pub(super) fn session_options(
         model: setup.model.clone(),
         max_turns: args.max_turns.as_deref().map(parse_turns).transpose()?,
         max_budget_usd: args.max_budget_usd.as_deref().map(parse_budget).transpose()?,
+        max_tokens: args.task_budget.as_deref().map(parse_tokens).transpose()?,
         effort: effort(args)?,
         permission,
         mode,
@@ -82,7 +83,7 @@ pub(super) fn requested_mode(args: &ClaudeArgs, settings: &Value) -> Result<Clau
 }
 
 /// The reasoning effort: as stated, else that which is nearest to the number of thinking tokens.
-fn effort(args: &ClaudeArgs) -> Result<Option<ReasoningEffort>, OpenRefusal> {
+pub(super) fn effort(args: &ClaudeArgs) -> Result<Option<ReasoningEffort>, OpenRefusal> {
     if let Some(text) = &args.effort {
         let unknown = || refusal(format!("--effort: unknown effort `{text}`"), "use low, medium, high, xhigh or max");
         return bosun_effort(text).map(Some).ok_or_else(unknown);
@@ -102,7 +103,7 @@ fn effort(args: &ClaudeArgs) -> Result<Option<ReasoningEffort>, OpenRefusal> {
 }
 
 /// The effort whose number of thinking tokens is nearest; none for 0.
-fn effort_of_tokens(tokens: u32) -> Option<ReasoningEffort> {
+pub(super) fn effort_of_tokens(tokens: u32) -> Option<ReasoningEffort> {
     match tokens {
         0 => None,
         1..=4_096 => Some(ReasoningEffort::Low),
@@ -130,6 +131,10 @@ fn parse_budget(text: &str) -> Result<Usd, OpenRefusal> {
         Ok(micros) => Ok(Usd(micros)),
         Err(why) => Err(refusal(format!("--max-budget-usd: {why}"), "")),
     }
+}
+
+fn parse_tokens(text: &str) -> Result<NonZeroU64, OpenRefusal> {
+    text.parse().map_err(|_not_one| refusal(format!("--task-budget is not a whole number above 0: {text}"), ""))
 }
 
 /// Reads a list of settings files; an empty one means none.

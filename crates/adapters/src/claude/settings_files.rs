@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::{SettingsFileScope, clip_middle};
+use hooks::HookFileLocation;
+use protocol::{HookSpec, SettingsFileScope, clip_middle};
 use serde_json::Value;
 use server::{OpenRefusal, SessionOpener};
 
@@ -16,15 +17,21 @@ use crate::managed;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Keys of `--settings` that are served.
-const SERVED_KEYS: [&str; 5] = ["$schema", "model", "outputStyle", "permissions", "sandbox"];
+const SERVED_KEYS: [&str; 6] = ["$schema", "hooks", "model", "outputStyle", "permissions", "sandbox"];
 
 /// Keys of `permissions` in `--settings` that are served.
-const SERVED_PERMISSIONS: [&str; 6] =
-    ["additionalDirectories", "allow", "ask", "defaultMode", "deny", "disableBypassPermissionsMode"];
+const SERVED_PERMISSIONS: [&str; 7] = [
+    "additionalDirectories",
+    "allow",
+    "ask",
+    "defaultMode",
+    "deny",
+    "denyInsteadOfPrompting",
+    "disableBypassPermissionsMode",
+];
 
 /// Keys of `permissions` that restrict calls in a way that is not supported.
-const REFUSED_PERMISSIONS: [&str; 3] =
-    ["blockReadsOutsideWorkingDirectories", "blockWritesOutsideWorkingDirectories", "denyInsteadOfPrompting"];
+const REFUSED_PERMISSIONS: [&str; 2] = ["blockReadsOutsideWorkingDirectories", "blockWritesOutsideWorkingDirectories"];
 
 /// The settings of a client.
 #[derive(Debug, Clone, Default)]
@@ -69,15 +76,31 @@ impl ClaudeSettings {
 
     /// Refuses settings of `--settings` that would restrict what calls may do, and that are not supported.
     pub(super) fn expect_supported(&self) -> Result<(), OpenRefusal> {
-        if managed::has_effect(&self.flag["hooks"]) {
-            let hint = "give them as callbacks, or put them into .claude/settings.json";
-            return Err(refusal("hooks in --settings are not supported".into(), hint));
-        }
+        self.hooks()?;
         let permissions = &self.flag["permissions"];
         match REFUSED_PERMISSIONS.into_iter().find(|key| managed::has_effect(&permissions[*key])) {
             Some(key) => Err(refusal(format!("the setting `permissions.{key}` is not supported"), "use deny rules")),
             None => Ok(()),
         }
+    }
+
+    /// The hooks of `--settings`. One that cannot be used refuses the session: it may be there to deny something.
+    pub(super) fn hooks(&self) -> Result<Vec<HookSpec>, OpenRefusal> {
+        let hooks = &self.flag["hooks"];
+        if !managed::has_effect(hooks) {
+            return Ok(Vec::new());
+        }
+        let file = serde_json::json!({ "hooks": hooks });
+        let (specs, problems) = hooks::read_value(&file, "the client's settings", &HookFileLocation::Folder);
+        match problems.first() {
+            None => Ok(specs),
+            Some(problem) => Err(refusal(format!("hooks in --settings: {}", problem.message), &problem.remedy)),
+        }
+    }
+
+    /// Whether calls that need a decision are denied, whatever the client would decide.
+    pub(super) fn denies_instead_of_asking(&self) -> bool {
+        self.flag["permissions"]["denyInsteadOfPrompting"] == true
     }
 
     /// Whether `--settings` forbids the mode that allows every call.

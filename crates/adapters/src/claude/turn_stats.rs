@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use protocol::{Cost, Envelope, Event, StopReason, TaskId, Timestamp, ToolResultStatus, Usage};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::frames::{TurnStats, stop_reason};
+use super::frames::{TurnStats, models_json, stop_reason, usd};
 
 /// Collects the statistics of a client's turn; `turns` counts the model turns in it.
 #[derive(Debug)]
 pub(super) struct TurnStatsCollector {
     root: TaskId,
     models: BTreeMap<String, (Usage, Cost)>,
+    began: Instant,
     turn_began: Instant,
+    /// How long model requests took since the adapter started.
+    total_model_ms: u64,
     requested_at: Option<Timestamp>,
     model_ms: u64,
     turns: u64,
@@ -32,7 +35,9 @@ impl TurnStatsCollector {
         TurnStatsCollector {
             root,
             models: BTreeMap::new(),
+            began: Instant::now(),
             turn_began: Instant::now(),
+            total_model_ms: 0,
             requested_at: None,
             model_ms: 0,
             turns: 0,
@@ -68,7 +73,8 @@ impl TurnStatsCollector {
                     self.turns += 1;
                     self.stop = Some(*stop);
                     let requested = self.requested_at.take().unwrap_or(envelope.entry.at);
-                    self.model_ms += envelope.entry.at.0.saturating_sub(requested.0);
+                    let took = envelope.entry.at.0.saturating_sub(requested.0);
+                    (self.model_ms, self.total_model_ms) = (self.model_ms + took, self.total_model_ms + took);
                 }
             }
             _other => {}
@@ -80,6 +86,19 @@ impl TurnStatsCollector {
         if self.denials.len() < MAX_DENIALS {
             self.denials.push(denial);
         }
+    }
+
+    /// The usage since the adapter started, as the answer to `get_usage`. There is no plan of the vendor.
+    pub(super) fn usage_report(&self) -> Value {
+        let spent = self.models.values().fold(0_u64, |sum, (_, cost)| sum.saturating_add(cost.micros));
+        json!({
+            "session": {
+                "total_cost_usd": usd(spent), "total_api_duration_ms": self.total_model_ms,
+                "total_duration_ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                "total_lines_added": 0, "total_lines_removed": 0, "model_usage": models_json(&self.models),
+            },
+            "subscription_type": null, "rate_limits_available": false, "rate_limits": null, "behaviors": null,
+        })
     }
 
     /// Returns the statistics of the client's turn and resets them.

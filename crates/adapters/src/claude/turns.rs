@@ -1,7 +1,7 @@
 //! Turns: one for each message of the client, and one each time a background task wakes the root.
 
 use protocol::api::{AskView, AsksDecideParams, AsksParams, AsksResult, DecideParams, Method, RulesParams};
-use protocol::{Ask, CallId, Principal, TaskId};
+use protocol::{Ask, AskSubject, CallId, Principal, TaskId};
 use rpc::CallError;
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ use super::background::{self, BackgroundOutcome};
 use super::conversation::ClientConversation;
 use super::frames::{self, TurnResult};
 use super::mode::ClaudePermissionMode;
+use super::own_mail::ReadBy;
 use super::permission_requests::ClientDecision;
 use super::prompt::ClientPrompt;
 use super::structured;
@@ -24,8 +25,9 @@ impl ClientConversation {
         let Some(prompt) = ClientPrompt::read(frame) else {
             return self.end_without_turn(TurnResult::Refused("the message is empty".into())).await;
         };
-        let bytes = self.queue.iter().map(ClientPrompt::size).sum::<usize>() + prompt.size();
-        if self.queue.len() >= QUEUE_MAX.0 || bytes > QUEUE_MAX.1 {
+        let queued = || self.queue.iter().chain(&self.held_prompts);
+        let bytes = queued().map(ClientPrompt::size).sum::<usize>() + prompt.size();
+        if queued().count() >= QUEUE_MAX.0 || bytes > QUEUE_MAX.1 {
             return self
                 .end_without_turn(TurnResult::Failed(
                     "too many messages are queued: read the results of earlier ones first".into(),
@@ -41,21 +43,26 @@ impl ClientConversation {
         if self.is_prompt_pending {
             return Ok(());
         }
-        let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
-        if prompt.clears_conversation() {
-            self.clearing = Some(prompt);
-            return Ok(());
-        }
+        let prompt = loop {
+            let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
+            if prompt.clears_conversation() {
+                self.clearing = Some(prompt);
+                return Ok(());
+            }
+            if prompt.wants_answer() {
+                break prompt;
+            }
+            self.held_prompts.push(prompt);
+        };
+        let is_slash =
+            prompt.slash_command().is_some_and(|(name, _)| self.info.commands.iter().any(|known| known.name == name));
+        let prompt = if is_slash { prompt } else { prompt.after(std::mem::take(&mut self.held_prompts)) };
         self.is_prompt_pending = true;
         self.prompt_origin = prompt.origin();
-        if !prompt.wants_answer() {
-            self.warnings.push("`shouldQuery: false` of a message has no effect".into());
-        }
         self.stats.begin_turn();
         self.servers.wait_for_own().await;
         self.send_init().await?;
-        let is_slash =
-            prompt.slash_command().is_some_and(|(name, _)| self.info.commands.iter().any(|known| known.name == name));
+        self.own_mail.begin_sending();
         self.background.spawn(background::send_prompt(self.api.clone(), prompt, is_slash));
         Ok(())
     }
@@ -104,10 +111,18 @@ impl ClientConversation {
             (false, false) => None,
         };
         let stats = frames::TurnStats { origin, ..self.stats.finish_turn() };
+        // The turn of another client's message is not a result of this one.
+        if self.own_mail.take_read_of_others() && !has_read && !woken {
+            return Ok(());
+        }
         self.last_result = Some(result.clone());
+        let is_answer = matches!(result, TurnResult::Answered(_) | TurnResult::Structured(_));
         self.send_frame(frames::result_frame(self.session, result, stats)).await?;
         if has_read {
             (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
+            if is_answer && self.options.wants_suggestions && self.queue.is_empty() {
+                self.background.spawn(background::suggest_prompt(self.api.clone()));
+            }
             self.start_next_turn().await?;
         }
         Ok(())
@@ -149,11 +164,25 @@ impl ClientConversation {
     /// Handles the outcome of background work.
     pub(super) async fn handle_outcome(&mut self, outcome: BackgroundOutcome) -> Result<(), ClientGone> {
         match outcome {
-            BackgroundOutcome::Sent { frame } => match self.options.replays {
-                true => self.send_frame(frames::replay_frame(self.session, frame)).await,
-                false => Ok(()),
-            },
+            BackgroundOutcome::Sent { frame, mail } => {
+                if self.own_mail.sent(mail) == ReadBy::Others {
+                    self.has_read_prompt = false;
+                }
+                if let Some(uuid) = frame["uuid"].as_str() {
+                    self.sent.insert(uuid.to_owned(), mail);
+                }
+                if self.options.replays {
+                    self.send_frame(frames::replay_frame(self.session, frame, mail)).await?;
+                }
+                self.handle_unsettled_ends().await
+            }
             BackgroundOutcome::Reminded => Ok(()),
+            // A suggestion comes too late when the user has said something.
+            BackgroundOutcome::Suggested(_) if self.is_prompt_pending => Ok(()),
+            BackgroundOutcome::Suggested(suggestion) => {
+                self.send_frame(frames::suggestion_frame(self.session, &suggestion)).await
+            }
+            BackgroundOutcome::NotSuggested => Ok(()),
             BackgroundOutcome::Requested { id, answer } => {
                 self.control.respond(&id, answer).await;
                 Ok(())
@@ -168,7 +197,20 @@ impl ClientConversation {
         }
     }
 
+    /// Handles the ends of activations that waited until it was known whose messages they have read.
+    async fn handle_unsettled_ends(&mut self) -> Result<(), ClientGone> {
+        for (result, read) in std::mem::take(&mut self.unsettled_ends) {
+            let is_own = self.own_mail.settle_read(&read) == ReadBy::Client;
+            let has_read_since = std::mem::replace(&mut self.has_read_prompt, is_own);
+            Box::pin(self.handle_activation_end(result)).await?;
+            self.has_read_prompt |= has_read_since;
+        }
+        Ok(())
+    }
+
     async fn end_prompt(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+        self.own_mail.not_sent();
+        self.handle_unsettled_ends().await?;
         self.end_without_turn(result).await?;
         (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
         self.start_next_turn().await?;
@@ -177,7 +219,10 @@ impl ClientConversation {
 
     /// Sends an ask to the client, or decides it if the client does not.
     pub(super) async fn send_ask(&mut self, task: TaskId, ask: Ask) -> Result<(), ClientGone> {
-        if !self.options.decides || self.info.mode == ClaudePermissionMode::DontAsk {
+        let is_call = matches!(ask.subject, AskSubject::Permission { .. });
+        let denies = is_call && self.options.denies_instead_of_asking;
+        let decides = self.options.decides || self.decider.is_some();
+        if !decides || denies || self.info.mode == ClaudePermissionMode::DontAsk {
             // The process that runs the session has its own client, which may decide.
             if self.info.is_attached {
                 return Ok(());
@@ -194,8 +239,13 @@ impl ClientConversation {
         if self.open_asks.contains_key(&key) {
             return Ok(());
         }
-        let agent = (task != self.root).then(|| task.to_string());
-        let handle = self.background.spawn(background::ask_client(self.control.clone(), task, ask, agent));
+        let handle = match self.decider.clone() {
+            Some(tool) => self.background.spawn(tool.decide(self.control.clone(), task, ask)),
+            None => {
+                let agent = (task != self.root).then(|| task.to_string());
+                self.background.spawn(background::ask_client(self.control.clone(), task, ask, agent))
+            }
+        };
         self.open_asks.insert(key, handle);
         Ok(())
     }

@@ -4,7 +4,7 @@ use protocol::RuleEffect;
 use serde_json::Value;
 use server::{OpenRefusal, SessionOpener};
 
-use super::args::{CLIENT_PROMPTS, ClaudeArgs, MAX_NAME_BYTES, NO_PROMPTS};
+use super::args::{ClaudeArgs, MAX_NAME_BYTES, NO_PROMPTS};
 use super::initialize::InitializeRequest;
 use super::open_request::refusal;
 use super::rules;
@@ -12,7 +12,7 @@ use super::settings_files::ClaudeSettings;
 use crate::managed;
 
 /// Fields of `initialize` that are served, or that matter only to the client.
-const SERVED_FIELDS: [&str; 13] = [
+const SERVED_FIELDS: [&str; 15] = [
     "agents",
     "appendSystemPrompt",
     "forwardSubagentText",
@@ -20,19 +20,20 @@ const SERVED_FIELDS: [&str; 13] = [
     "jsonSchema",
     "managedSettings",
     "mcpServers",
+    "promptSuggestions",
     "sdkMcpServerConfigs",
     "sdkMcpServerManifests",
     "sdkMcpServers",
     "subtype",
     "supportedDialogKinds",
     "systemPrompt",
+    "title",
 ];
 
 /// Variables with which the SDKs pass options on that have no effect here.
-const VARIABLES_WITHOUT_EFFECT: [&str; 2] =
-    ["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT"];
+const VARIABLES_WITHOUT_EFFECT: [&str; 1] = ["CLAUDE_CODE_QUESTION_PREVIEW_FORMAT"];
 
-/// Refuses flags that would restrict the session, and a tool that would decide about calls.
+/// Refuses flags that would restrict the session.
 pub(super) fn expect_supported(args: &ClaudeArgs) -> Result<(), OpenRefusal> {
     if let Some(flag) = args.refused.first() {
         return Err(refusal(format!("{flag} is not supported"), "leave it out"));
@@ -40,13 +41,7 @@ pub(super) fn expect_supported(args: &ClaudeArgs) -> Result<(), OpenRefusal> {
     if let Some(other) = args.permission_prompts.as_deref().filter(|it| !["host", NO_PROMPTS].contains(it)) {
         return Err(refusal(format!("--permission-prompts: unknown value `{other}`"), "use host or none"));
     }
-    match args.permission_prompt_tool.as_deref() {
-        None | Some(CLIENT_PROMPTS) => Ok(()),
-        Some(tool) => Err(refusal(
-            format!("--permission-prompt-tool {tool} is not supported: no tool can decide about calls"),
-            "decide with a permission callback",
-        )),
-    }
+    Ok(())
 }
 
 /// The warnings about options without effect.

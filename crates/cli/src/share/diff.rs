@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use protocol::diff::{DiffLine, diff_lines};
 use protocol::{ToolCallRequest, clip_middle, tool_name};
 use serde_json::Value;
-use tui::diff::{DiffLine, diff_lines};
 
 use super::escape::escape_html;
 

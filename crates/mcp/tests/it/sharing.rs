@@ -53,6 +53,7 @@ async fn calls_are_sent_in_the_order_in_which_they_arrive() {
             workspace: Arc::clone(&workspace),
             access_guard: Arc::new(NoAccess),
             stamps: Arc::new(FileStamps::new()),
+            file_changes: None,
             guardian: guardian.clone(),
             env: Arc::default(),
             cancel: CancellationToken::new(),

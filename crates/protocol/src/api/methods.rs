@@ -5,7 +5,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
-    AllAsksParams, AllAsksResult, ArchiveItemsParams, AskModelParams, AskModelResult, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, ReloadSkillsResult, RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams, RunShellParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
+    AllAsksParams, AllAsksResult, ArchiveItemsParams, AskModelParams, AskModelResult, AsksDecideParams, AsksParams,
+    AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult,
+    ClosedConnectionParams, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams,
+    DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
+    ExportResult, ExternalTaskResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams,
+    FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams,
+    ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport,
+    ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult,
+    McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult,
+    PermissionParams, PlanParams, PlanResult, ProjectTrust, PromptSuggestion, RegisterTaskParams, ReloadSkillsResult,
+    RemoveMcpServerParams, RemoveTrustResult, RenameSessionParams, ReopenSessionParams, RepairResult, ReportTaskParams,
+    ResumeFleetParams, RewindParams, RewindPoints, RewindPreview, RewindPreviewParams, RewindResult, RulesParams,
+    RunShellParams, RunShellResult, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams,
+    SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage,
+    SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView,
+    SkillsResult, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
+    TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams,
+    TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams,
+    ToggleSkillParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -211,6 +229,16 @@ methods! {
             "What the next request to the root's model consists of, with estimated tokens.";
         ConversationCut, "conversation.cut", Session, Owner, CutConversationParams => Nothing,
             "Removes the end of the root's conversation; the log keeps it.";
+        SessionRename, "session.rename", Session, Owner, RenameSessionParams => Nothing,
+            "Gives the session a title.";
+        PromptSuggest, "prompt.suggest", Any, Owner, Nothing => PromptSuggestion,
+            "Asks a small model what the user may want to say next.";
+        RewindPointsList, "rewind.points", Any, Owner, Nothing => RewindPoints,
+            "The messages of the user that the session can go back to.";
+        RewindPreview, "rewind.preview", Any, Owner, RewindPreviewParams => RewindPreview,
+            "What going back would do to the files that tools changed.";
+        RewindApply, "rewind.apply", Session, Owner, RewindParams => RewindResult,
+            "Goes back to an earlier message, in the conversation, in files or in both.";
         AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,
             "The agents that may be started.";
         AgentsStart, "agents.start", Session, Owner, StartAgentParams => StartAgentResult,

@@ -9,6 +9,7 @@ mod fleet;
 mod lists;
 mod mcp;
 mod methods;
+mod rewind;
 mod session;
 mod session_host;
 mod sessions;
@@ -34,6 +35,7 @@ pub use mcp::*;
 pub use methods::{
     AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodScope, MethodSpec, Nothing, SessionMethod, calls,
 };
+pub use rewind::*;
 pub use session::*;
 pub use session_host::*;
 pub use sessions::*;

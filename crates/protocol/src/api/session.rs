@@ -213,6 +213,22 @@ pub enum RuleChange {
     },
 }
 
+/// A title for a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RenameSessionParams {
+    /// The title, in one line.
+    pub title: String,
+}
+
+/// What the user may want to say next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptSuggestion {
+    /// The suggestion; none if nothing is obvious.
+    pub text: Option<String>,
+}
+
 /// The plan of a session, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

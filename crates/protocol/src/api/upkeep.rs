@@ -211,6 +211,8 @@ pub struct CollectResult {
     pub failed: Vec<String>,
     /// Command output that is no longer reachable.
     pub outputs: OutputCleanup,
+    /// Copies of files for going back that are too old.
+    pub file_copies: FileCopyCleanup,
     /// How many results of todos no fleet used within the retention time.
     pub results: u64,
     /// Checkouts without a session.
@@ -228,6 +230,16 @@ pub struct OutputCleanup {
     /// The number of tasks whose output was removed.
     pub removed: u64,
     /// Its size.
+    pub bytes: u64,
+}
+
+/// Copies of files that were removed: the files can no longer go back to what they were then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileCopyCleanup {
+    /// The number of copies.
+    pub removed: u64,
+    /// Their size.
     pub bytes: u64,
 }
 

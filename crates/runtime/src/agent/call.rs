@@ -6,7 +6,9 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
-use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolError, ToolPlace};
+use tools::{
+    FileAccessGuard, FileChangeRecorder, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolError, ToolPlace,
+};
 
 use super::OpenCall;
 use super::call_admission::{
@@ -21,6 +23,7 @@ use crate::prepared_agent::PreparedAgent;
 use crate::run_requests::CallProgress;
 use crate::session_context::{AgentCatalog, Workplace};
 use crate::supervisor::InputRejection;
+use crate::task_workspaces::TaskWorkspace;
 
 /// The most changed files that are recorded for one command.
 const MAX_CHANGED_FILES: usize = 100;
@@ -219,6 +222,11 @@ async fn run_tool(
     (answer, evidence)
 }
 
+/// Records what calls change. A checkout is the agent's own copy, and git knows what changed there.
+fn recorder_in(workplace: &Workplace, task_workspace: &TaskWorkspace) -> Option<Arc<dyn FileChangeRecorder>> {
+    (!task_workspace.is_checkout()).then(|| Arc::clone(&workplace.file_recorder) as Arc<dyn FileChangeRecorder>)
+}
+
 fn tool_context(
     call_context: &CallContext,
     open: &OpenCall,
@@ -231,6 +239,7 @@ fn tool_context(
         workspace: file_guard.workspace().unwrap_or_else(|| Arc::clone(&agent.task_workspace.workspace)),
         access_guard: file_guard,
         stamps: Arc::clone(&call_context.stamps),
+        file_changes: recorder_in(workplace, &agent.task_workspace),
         guardian: workplace.guardian.clone(),
         env: Arc::clone(&agent.task_workspace.env),
         cancel,

@@ -42,6 +42,7 @@ pub(super) async fn run(
         workspace: Arc::clone(&agent.task_workspace.workspace),
         access_guard: Arc::new(NoFiles),
         stamps: Arc::clone(&workplace.memories.of(caller.run.task).stamps),
+        file_changes: None,
         guardian: workplace.guardian.clone(),
         env: Arc::clone(&agent.task_workspace.env),
         cancel,

@@ -14,6 +14,7 @@ use protocol::{
     AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Hinted, Principal,
     RuleEffect, SessionConfig, SessionId, TaskId, TaskSpec, Timestamp,
 };
+use store::file_history::FileHistory;
 use store::{OwnedSession, SessionFile, SessionReader, StoreError, plan};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -456,6 +457,9 @@ fn acquire_session(
             store::fork_session(home, from, id)?;
             if let Err(error) = plan::copy(home, from, id) {
                 tracing::warn!(%error, "the plan was not copied");
+            }
+            if let Err(error) = FileHistory::of(home, from).copy_to(&FileHistory::of(home, id)) {
+                tracing::warn!(%error, "the changes of files were not copied, and cannot be taken back in the fork");
             }
             Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?))
         }

@@ -12,6 +12,7 @@ use policy::Policy;
 use super::SessionFacts;
 use super::task_memory::TaskMemories;
 use crate::expectations::FileSnapshot;
+use crate::file_history::FileRecorder;
 use crate::grants::Grants;
 use crate::redact::Redactor;
 use crate::settings::SessionSettings;
@@ -32,6 +33,8 @@ pub(crate) struct Workplace {
     pub(crate) fetcher: PageFetcher,
     /// Removes secrets from everything that is written.
     pub(crate) redactor: Redactor,
+    /// Records what tools change in files.
+    pub(crate) file_recorder: Arc<FileRecorder>,
     /// What tasks have seen of their files.
     pub(crate) memories: TaskMemories,
     /// Folders with too many files to detect what a command changed.
@@ -60,7 +63,9 @@ impl Workplace {
         (env, route): (CommandEnv, NetworkRoute),
         redactor: Redactor,
     ) -> Workplace {
+        let file_recorder = Arc::new(FileRecorder::new(&facts, redactor.clone()));
         Workplace {
+            file_recorder,
             facts,
             grants,
             task_workspaces: TaskWorkspaces::new(workspace),

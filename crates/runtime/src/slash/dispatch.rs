@@ -13,7 +13,7 @@ use super::compact::{CompactionOutcome, compact_now};
 use super::error::{PromptError, SlashError};
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
-use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, mcp, prompts, reports};
+use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, mcp, prompts, reports, rewind};
 use crate::fleet::FleetRequest;
 use crate::prompt;
 use crate::session_context::SessionContext;
@@ -104,6 +104,7 @@ impl SlashDispatcher<'_> {
             RuntimeCommand::Plan => self.switch_mode(SessionMode::Plan, rest).await,
             RuntimeCommand::Autopilot => self.autopilot(rest).await,
             RuntimeCommand::Agent => self.run_agent_command(rest).await,
+            RuntimeCommand::Rewind => rewind::run(context, self.supervisor, self.root, rest).await,
             RuntimeCommand::Share => Ok(SlashOutcome::done(export::write_markdown(context, rest)?)),
             RuntimeCommand::Mcp => mcp::run(context, self.supervisor, rest).await,
             RuntimeCommand::Model if rest.is_empty() => Ok(SlashOutcome::Text(format!(

@@ -7,6 +7,7 @@ use tools::ToolError;
 use super::compact::CompactError;
 use super::export::ShareError;
 use super::template::MissingArgument;
+use crate::file_history::RewindError;
 use crate::fleet::FleetError;
 use crate::mcp_servers::McpChangeError;
 use crate::prepared_agent::PrepareAgentError;
@@ -49,6 +50,12 @@ pub(super) enum SlashError {
     McpUsage,
     #[error(transparent)]
     Mcp(#[from] McpChangeError),
+    #[error("/rewind: it lists your messages, or takes the number of one, then perhaps `conversation` or `files`")]
+    RewindUsage,
+    #[error("/rewind: there is no message {0}")]
+    NoRewindPoint(String),
+    #[error("/rewind: {0}")]
+    Rewind(#[from] RewindError),
     #[error(transparent)]
     Model(#[from] ModelChangeError),
     #[error(transparent)]
@@ -84,6 +91,8 @@ impl Hinted for SlashError {
             SlashError::Prompt { source, .. } => source.hint(),
             SlashError::Fleet(error) => error.hint(),
             SlashError::Agent(error) => error.hint(),
+            SlashError::Rewind(error) => error.hint(),
+            SlashError::NoRewindPoint(_) => Some("`/rewind` lists them".into()),
             SlashError::Mcp(error) => error.hint(),
             SlashError::Model(error) => error.hint(),
             SlashError::Compact(error) => error.hint(),
@@ -95,6 +104,7 @@ impl Hinted for SlashError {
             | SlashError::NoServers(_)
             | SlashError::OutsidePrompt { .. }
             | SlashError::McpUsage
+            | SlashError::RewindUsage
             | SlashError::Mode { .. }
             | SlashError::File { .. }
             | SlashError::Share(_)

@@ -15,6 +15,7 @@ mod parse;
 mod prompts;
 mod registry;
 mod reports;
+mod rewind;
 mod template;
 
 pub use expand::read;

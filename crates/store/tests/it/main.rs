@@ -8,6 +8,7 @@ mod buckets;
 mod concurrency;
 mod copies;
 mod faults;
+mod file_history;
 mod golden;
 mod index;
 mod lists;

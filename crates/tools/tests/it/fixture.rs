@@ -58,6 +58,7 @@ impl Agent {
             workspace: Arc::new(Workspace::new(folder.path(), &[]).unwrap()),
             access_guard: above.clone(),
             stamps: Arc::new(FileStamps::new()),
+            file_changes: None,
             guardian: Guardian::new(env!("CARGO_BIN_EXE_bosun-tools-guardian").into()),
             env: Arc::new(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
             cancel: CancellationToken::new(),

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::text::{LinePrefix, StyledRow, StyledSpan, clip, hard_wrap, paint};
-use crate::diff::{self, DiffLine};
 use crate::escape::escape_invisible;
 use crate::style::{Style, TextRole};
+use protocol::diff::{self, DiffLine};
 
 /// The whole call in rows.
 pub(super) fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {

@@ -13,10 +13,12 @@ use uuid::{Builder, Uuid};
 pub(super) use assistant::{
     FrameSource, assistant_frame, block_json, client_tool_call, empty_message, questions_input, stop_reason,
 };
-pub(super) use results::{TurnResult, TurnStats, result_frame};
-pub(super) use session_info::{SessionInfo, init_frame, init_tools, initialize_response};
+pub(super) use results::{TurnResult, TurnStats, models_json, result_frame, usd};
+pub(super) use session_info::{SessionInfo, init_frame, init_tools, initialize_response, model_list};
 pub(super) use stream::MessageStream;
-pub(super) use user::{interrupted_frame, replay_frame, reset_frame, tool_result_frame};
+pub(super) use user::{
+    REPLAYED_MAIL, interrupted_frame, replay_frame, reset_frame, suggestion_frame, tool_result_frame,
+};
 
 /// The version of Claude Code that this adapter stands in for: clients check it.
 pub(super) const VERSION: &str = "2.1.325";

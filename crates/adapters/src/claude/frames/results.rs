@@ -49,7 +49,7 @@ impl TurnResult {
                 TurnResult::Failed("the run reached its time limit".into())
             }
             TaskOutcome::BudgetExhausted => {
-                TurnResult::MaxBudget("the session reached the limit of --max-budget-usd".into())
+                TurnResult::MaxBudget("the session reached its budget (--max-budget-usd, --task-budget)".into())
             }
             TaskOutcome::Lost => TurnResult::Failed("the outcome of the turn is unknown".into()),
         }
@@ -136,8 +136,6 @@ pub(in crate::claude) struct TurnStats {
 /// The frame that ends a turn.
 pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: TurnStats) -> Value {
     let spent = stats.models.values().fold(0_u64, |sum, (_, cost)| sum.saturating_add(cost.micros));
-    let models: serde_json::Map<String, Value> =
-        stats.models.iter().map(|(name, (used, cost))| (name.clone(), model_usage(*used, *cost))).collect();
     let is_error = result.is_failure() || result == TurnResult::Interrupted;
     let mut frame = json!({
         "type": "result",
@@ -151,7 +149,7 @@ pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: 
         "session_id": session,
         "total_cost_usd": usd(spent),
         "usage": usage_json(stats.usage),
-        "modelUsage": models,
+        "modelUsage": models_json(&stats.models),
         "permission_denials": stats.denials,
         "terminal_reason": result.terminal_reason(stats.ended_in_tools),
         "fast_mode_state": "off",
@@ -168,6 +166,11 @@ pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: 
     frame
 }
 
+/// The usage and cost of each model.
+pub(in crate::claude) fn models_json(models: &BTreeMap<String, (Usage, Cost)>) -> Value {
+    models.iter().map(|(name, (used, cost))| (name.clone(), model_usage(*used, *cost))).collect()
+}
+
 fn model_usage(used: Usage, cost: Cost) -> Value {
     json!({
         "inputTokens": used.input,
@@ -181,8 +184,9 @@ fn model_usage(used: Usage, cost: Cost) -> Value {
     })
 }
 
+/// Dollars, as the SDK writes them.
 #[expect(clippy::cast_precision_loss, reason = "costs are far below 2^53 millionths")]
-fn usd(micros: u64) -> f64 {
+pub(in crate::claude) fn usd(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 

@@ -19,6 +19,8 @@ pub(in crate::claude) fn init_tools() -> impl Iterator<Item = &'static str> {
 pub(in crate::claude) struct SessionInfo {
     pub(in crate::claude) cwd: String,
     pub(in crate::claude) model: String,
+    /// The models of all configured providers, as far as they are known.
+    pub(in crate::claude) models: Vec<String>,
     pub(in crate::claude) mode: ClaudePermissionMode,
     pub(in crate::claude) tools: Vec<String>,
     pub(in crate::claude) commands: Vec<SlashView>,
@@ -84,9 +86,7 @@ pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
         "agents": agents,
         "output_style": info.output_style(),
         "available_output_styles": output_style::built_in_names().collect::<Vec<_>>(),
-        "models": [{
-            "value": "default", "displayName": info.model, "description": "The model that Bosun is configured with",
-        }],
+        "models": model_list(info),
         "account": {},
         "pid": std::process::id(),
         "claude_code_version": VERSION,
@@ -94,6 +94,18 @@ pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
         "hook_on_failure_supported": true,
         "fast_mode_state": "off",
     })
+}
+
+/// The models that a client can choose: the configured one, and all others that are known.
+pub(in crate::claude) fn model_list(info: &SessionInfo) -> Vec<Value> {
+    let default = json!({
+        "value": "default", "displayName": info.model, "description": "The model that Bosun is configured with",
+    });
+    let named = |model: &String| {
+        let (provider, name) = model.split_once('/').unwrap_or(("", model));
+        json!({ "value": model, "resolvedModel": name, "displayName": name, "description": format!("A model of {provider}") })
+    };
+    [default].into_iter().chain(info.models.iter().map(named)).collect()
 }
 
 fn command_json(command: &SlashView) -> Value {

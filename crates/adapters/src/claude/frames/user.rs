@@ -1,6 +1,6 @@
 //! Tool results and user messages.
 
-use protocol::{CallId, ToolResult, ToolResultStatus};
+use protocol::{CallId, MailId, ToolResult, ToolResultStatus};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -50,12 +50,20 @@ pub(in crate::claude) fn reset_frame(session: Uuid, next: Uuid, message: Option<
     frame
 }
 
-/// A message of the client, replayed to it.
-pub(in crate::claude) fn replay_frame(session: Uuid, mut frame: Value) -> Value {
+/// What the user may say next.
+pub(in crate::claude) fn suggestion_frame(session: Uuid, suggestion: &str) -> Value {
+    json!({ "type": "prompt_suggestion", "suggestion": suggestion, "uuid": Uuid::now_v7(), "session_id": session })
+}
+
+/// The part of an id that says that the rest is the number of a piece of mail, not that of an event.
+pub(in crate::claude) const REPLAYED_MAIL: u16 = u16::MAX;
+
+/// A message of the client, replayed to it. Without an id of the client, it has the one that the session gave it.
+pub(in crate::claude) fn replay_frame(session: Uuid, mut frame: Value, mail: MailId) -> Value {
     frame["session_id"] = json!(session);
     frame["isReplay"] = json!(true);
     if frame["uuid"].is_null() {
-        frame["uuid"] = json!(Uuid::now_v7());
+        frame["uuid"] = json!(frame_id(session, mail.0, REPLAYED_MAIL));
     }
     frame
 }

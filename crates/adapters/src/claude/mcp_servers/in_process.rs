@@ -92,6 +92,16 @@ impl InProcessServers {
         tools_of(&self.servers()).iter().map(|tool| tool.spec().name.to_string()).collect()
     }
 
+    /// The server that has a tool, and the tool's name there. Models know it by `name`.
+    pub(in crate::claude) fn find_tool(&self, name: &str) -> Option<(String, String)> {
+        self.servers().iter().find_map(|server| {
+            let tools = &server.connection.as_ref().ok()?.tools;
+            let tool = tools.iter().find(|tool| tool.spec().name == name)?;
+            let prefix = protocol::mcp_tool_name(&server.name, "");
+            Some((server.name.clone(), tool.spec().name.strip_prefix(&prefix)?.to_owned()))
+        })
+    }
+
     /// The names of the connected servers.
     pub(in crate::claude) fn connected(&self) -> Vec<String> {
         let connected = self.servers().into_iter().filter(|server| server.connection.is_ok());

@@ -1,7 +1,9 @@
 //! `session.history.*`: shortening, cutting and summarizing the conversation.
 
 use protocol::api::{
-    ContextView, CutConversationParams, InvokeSlashParams, InvokeSlashResult, Method, SendParams, SendResult,
+    ContextView, CutConversationParams, FileChangeKind, FileRewind, InvokeSlashParams, InvokeSlashResult, Method,
+    RestoreObstacle, RewindParams, RewindPoints, RewindPreview, RewindPreviewParams, RewindResult, RewindScope,
+    SendParams, SendResult, SkippedFile,
 };
 use protocol::{Clip, MailDelivery};
 use rpc::ErrorObject;
@@ -34,13 +36,15 @@ pub(crate) async fn call(
         }
         "session.history.rewind" => rewind(session, &params).await,
         "session.history.listRewindPoints" => {
-            let points: Vec<Value> = events(session).await?.iter().filter_map(rewind_point).collect();
-            Ok(json!({ "fileChangeTrackingEnabled": false, "points": points }))
+            if session.is_busy() {
+                return Ok(json!({ "fileChangeTrackingEnabled": true, "unavailableReason": BUSY, "points": [] }));
+            }
+            let known: RewindPoints = session.call(Method::RewindPointsList, json!({})).await?;
+            let events = events(session).await?;
+            let points: Vec<Value> = events.iter().filter_map(|event| rewind_point(event, &known)).collect();
+            Ok(json!({ "fileChangeTrackingEnabled": true, "points": points }))
         }
-        // Bosun does not record what a turn did to files.
-        "session.history.previewRewind" => {
-            Ok(json!({ "available": false, "reason": NO_FILES, "fileCount": 0, "files": [] }))
-        }
+        "session.history.previewRewind" => preview(session, required_text(&params, "eventId")?).await,
         "session.history.clearContext" => clear(session, required_text(&params, "prompt")?).await,
         "session.history.summarizeForHandoff" => Ok(json!({ "summary": summary(&events(session).await?) })),
         // A compaction needs no model request, so it is never in progress.
@@ -50,8 +54,8 @@ pub(crate) async fn call(
     }
 }
 
-/// Why files cannot be restored.
-const NO_FILES: &str = "file-change-tracking-disabled";
+/// Why the session cannot go back now.
+const BUSY: &str = "session-busy";
 
 async fn events(session: &HostedSession) -> Result<Vec<NumberedEvent>, ErrorObject> {
     history::numbered_events(session.home(), session.id()).await
@@ -95,9 +99,14 @@ async fn truncate(session: &HostedSession, event: &str) -> Result<usize, ErrorOb
     let events = events(session).await?;
     let after = cut_before(&events, event)?;
     let _done: Value = session.call(Method::ConversationCut, CutConversationParams { after }).await?;
+    Ok(report_cut(session, event, (&events, after)))
+}
+
+/// Reports that the history ends before an event; returns the number of removed events.
+fn report_cut(session: &HostedSession, event: &str, (events, after): (&[NumberedEvent], u64)) -> usize {
     let removed = events.iter().filter(|(seq, _)| *seq > after).count();
     session.emit("session.snapshot_rewind", json!({ "upToEventId": event, "eventsRemoved": removed }));
-    Ok(removed)
+    removed
 }
 
 /// The number of the last log entry before an event, which must be a message of the user.
@@ -110,33 +119,74 @@ pub(crate) fn cut_before(events: &[NumberedEvent], id: &str) -> Result<u64, Erro
     }
 }
 
+/// What going back before an event would do to files.
+async fn preview(session: &HostedSession, event: &str) -> Result<Value, ErrorObject> {
+    if session.is_busy() {
+        return Ok(json!({ "available": false, "reason": BUSY, "fileCount": 0, "files": [] }));
+    }
+    let after = cut_before(&events(session).await?, event)?;
+    let preview: RewindPreview = session.call(Method::RewindPreview, RewindPreviewParams { after }).await?;
+    let restorable = preview.files.iter().filter(|file| file.obstacle.is_none());
+    let files: Vec<Value> = restorable.map(file_preview).collect();
+    Ok(json!({ "available": true, "fileCount": files.len(), "files": files }))
+}
+
+fn file_preview(file: &FileRewind) -> Value {
+    let change = match file.change {
+        FileChangeKind::Created => "created",
+        FileChangeKind::Removed => "deleted",
+        FileChangeKind::Changed => "modified",
+    };
+    json!({
+        "path": file.path, "changeType": change, "linesAdded": file.lines_added, "linesRemoved": file.lines_removed,
+    })
+}
+
+/// Goes back before an event: in the conversation, and in files if the client wants that.
 async fn rewind(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let event = required_text(params, "eventId")?;
-    if params["mode"] != "conversation" {
-        let error = "Bosun does not record what a turn did to files: use the mode `conversation`";
-        return Ok(json!({ "outcome": NO_FILES, "restoredFiles": [], "skippedFiles": [], "error": error }));
-    }
+    let scope = match required_text(params, "mode")? {
+        "conversation" => RewindScope::Conversation,
+        "conversation-and-files" => RewindScope::Everything,
+        other => return Err(ErrorObject::bad_params(format_args!("unknown mode `{other}`"))),
+    };
     if session.is_busy() {
-        return Ok(json!({ "outcome": "session-busy", "restoredFiles": [], "skippedFiles": [] }));
+        return Ok(json!({ "outcome": BUSY, "restoredFiles": [], "skippedFiles": [] }));
     }
-    let removed = truncate(session, event).await?;
-    Ok(json!({ "outcome": "success", "eventsRemoved": removed, "restoredFiles": [], "skippedFiles": [] }))
+    let events = events(session).await?;
+    let after = cut_before(&events, event)?;
+    let done: RewindResult = session.call(Method::RewindApply, RewindParams { after, scope }).await?;
+    let removed = report_cut(session, event, (&events, after));
+    let skipped: Vec<Value> = done.skipped.iter().map(skipped_file).collect();
+    Ok(json!({
+        "outcome": "success", "eventsRemoved": removed, "restoredFiles": done.restored, "skippedFiles": skipped,
+    }))
+}
+
+fn skipped_file(file: &SkippedFile) -> Value {
+    // The protocol has two reasons: the file is the user's, or there is nothing to restore it from.
+    let reason = match file.obstacle {
+        RestoreObstacle::ChangedSince | RestoreObstacle::Forbidden | RestoreObstacle::Unreachable => "user-modified",
+        RestoreObstacle::NotKept => "skipped-capture",
+    };
+    json!({ "path": file.path, "reason": reason })
 }
 
 /// A message of the user before which the conversation can be cut.
-fn rewind_point((_, event): &NumberedEvent) -> Option<Value> {
+fn rewind_point((seq, event): &NumberedEvent, known: &RewindPoints) -> Option<Value> {
     let content = &event["data"];
-    let is_point = event["type"] == "user.message" && event["agentId"].is_null() && content["source"].is_null();
-    is_point.then(|| {
+    let is_message = event["type"] == "user.message" && event["agentId"].is_null() && content["source"].is_null();
+    let point = known.points.iter().find(|point| point.after == seq.saturating_sub(1) && point.cuts_conversation)?;
+    is_message.then(|| {
         json!({
             "eventId": event["id"],
             "userMessage": content["content"],
             "timestamp": event["timestamp"],
-            "canRestoreFiles": false,
-            "fileCount": 0,
-            "turnChangedFiles": false,
-            "linesAdded": 0,
-            "linesRemoved": 0,
+            "canRestoreFiles": point.restorable > 0,
+            "fileCount": point.files,
+            "turnChangedFiles": point.turn_files > 0,
+            "linesAdded": point.lines_added,
+            "linesRemoved": point.lines_removed,
             "isAutopilotContinuation": content["isAutopilotContinuation"] == true,
         })
     })
@@ -189,6 +239,8 @@ fn kind(event: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use protocol::api::RewindPoint;
+
     use super::*;
 
     fn said(seq: u64, kind: &str, text: &str) -> NumberedEvent {
@@ -201,7 +253,25 @@ mod tests {
         assert_eq!(cut_before(&events, "e7").unwrap(), 6);
         assert!(cut_before(&events, "e9").unwrap_err().message.contains("not a message of the user"));
         assert_eq!(cut_before(&events, "other").unwrap_err().message, "Event other not found");
-        assert_eq!(events.iter().filter_map(rewind_point).count(), 1);
+        let point = RewindPoint {
+            after: 6,
+            at: protocol::Timestamp(0),
+            text: "a".into(),
+            cuts_conversation: true,
+            files: 2,
+            restorable: 1,
+            turn_files: 0,
+            lines_added: 0,
+            lines_removed: 0,
+        };
+        let compacted = RewindPoint { cuts_conversation: false, ..point.clone() };
+        let points = |point| {
+            let known = RewindPoints { points: vec![point] };
+            events.iter().filter_map(|event| rewind_point(event, &known)).collect::<Vec<_>>()
+        };
+        let listed = points(point);
+        assert_eq!((listed.len(), &listed[0]["eventId"], &listed[0]["fileCount"]), (1, &json!("e7"), &json!(2)));
+        assert_eq!((&listed[0]["canRestoreFiles"], points(compacted).len()), (&json!(true), 0));
     }
 
     #[test]

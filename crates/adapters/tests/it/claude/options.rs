@@ -52,7 +52,6 @@ async fn options_without_effect_are_named_once() {
         [
             "--betas has no effect",
             "--fallback-model has no effect",
-            "--task-budget has no effect",
             "--hologram has no effect",
             "`planModeInstructions` of initialize has no effect",
             "the setting `cleanupPeriodDays` has no effect",
@@ -65,17 +64,6 @@ async fn options_without_effect_are_named_once() {
             "no configured provider has the model `made-up`; the configured model is used",
         ]
     );
-}
-
-#[tokio::test]
-async fn a_message_that_wants_no_answer_is_warned_of() {
-    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
-    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
-    client.send(json!({ "type": "user", "message": { "content": "hello" }, "shouldQuery": false })).await;
-    let warning = client.next_matching(|frame| frame["subtype"] == "informational").await;
-    assert_eq!(warning["content"], "`shouldQuery: false` of a message has no effect");
-    client.next_of_type("result").await;
-    client.close().await;
 }
 
 #[tokio::test]
@@ -92,7 +80,10 @@ async fn options_with_an_effect_are_not_warned_of() {
         "--settings",
         r#"{"permissions":{"allow":["Read"],"defaultMode":"default"},"outputStyle":"Explanatory","model":"default"}"#,
     ];
-    let initialize = json!({ "appendSystemPrompt": "Be brief.", "forwardSubagentText": true, "sdkMcpServers": [] });
+    let initialize = json!({
+        "appendSystemPrompt": "Be brief.", "forwardSubagentText": true, "sdkMcpServers": [], "title": "x",
+        "promptSuggestions": false,
+    });
     let (warnings, result) = first_turn(&args, initialize).await;
     assert_eq!((warnings, &result["subtype"]), (Vec::new(), &json!("success")));
 }
@@ -100,13 +91,20 @@ async fn options_with_an_effect_are_not_warned_of() {
 /// What would restrict a session and is not supported refuses it by name.
 #[tokio::test]
 async fn restrictions_that_are_not_supported_refuse_the_session() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["--safe-mode"], "--safe-mode is not supported"),
         (&["--bare"], "--bare is not supported"),
         (&["--project-config-root=/x"], "--project-config-root is not supported"),
-        (&["--permission-prompt-tool", "mcp__a__b"], "--permission-prompt-tool mcp__a__b is not supported"),
-        (&["--settings", r#"{"hooks":{"PreToolUse":[{"hooks":[]}]}}"#], "hooks in --settings are not supported"),
-        (&["--settings", r#"{"permissions":{"denyInsteadOfPrompting":true}}"#], "permissions.denyInsteadOfPrompting"),
+        (
+            &["--permission-prompt-tool", "mcp__a__b"],
+            "--permission-prompt-tool mcp__a__b: no server inside the program",
+        ),
+        (&["--settings", r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"telepathy"}]}]}}"#], "--settings: "),
+        (
+            &["--settings", r#"{"permissions":{"blockReadsOutsideWorkingDirectories":true}}"#],
+            "permissions.blockReadsOutsideWorkingDirectories",
+        ),
+        (&["--task-budget=much"], "--task-budget is not a whole number above 0: much"),
         (&["--permission-mode=free"], "unknown permission mode `free`"),
         (&["--settings", r#"{"permissions":{"defaultMode":"free"}}"#], "unknown permission mode `free`"),
         (&["--effort=7"], "--effort: unknown effort `7`"),

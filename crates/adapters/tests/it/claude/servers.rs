@@ -230,3 +230,40 @@ async fn invalid_server_only_loses_its_own_tools() {
     assert_eq!(init["mcp_servers"], json!([{ "name": "calc", "status": "failed" }]));
     assert!(client.next_of_type("result").await["result"].as_str().unwrap().contains("There is no tool"));
 }
+
+const WRITES: &str = "
+version: 1
+rules:
+  - when: { answered: { tool: create, status: denied } }
+    answer: [ { say: I was not let. } ]
+  - when: { answered: { tool: create } }
+    answer: [ { say: Done. } ]
+  - answer:
+      - call: { id: c1, tool: create, input: { path: a.txt, content: one } }
+";
+
+#[tokio::test]
+async fn a_tool_of_the_client_decides_about_calls() {
+    let decisions = [
+        (json!({ "behavior": "allow", "updatedInput": { "file_path": "a.txt", "content": "two" } }).to_string(), "two"),
+        (json!({ "behavior": "deny", "message": "not today" }).to_string(), ""),
+        ("perhaps".to_owned(), ""),
+    ];
+    for (decision, written) in decisions {
+        let test_host = ClaudeTestHost::new(scenario().script(WRITES));
+        let mut client = ClaudeTestClient::new(&test_host, &["--permission-prompt-tool", "mcp__calc__add"]);
+        initialize_with_server(&mut client, json!({ "sdkMcpServers": ["calc"] })).await;
+        client.prompt("go").await;
+        let call = client.next_request("mcp_message").await;
+        let message = &call["request"]["message"];
+        assert_eq!((&message["method"], &message["params"]["name"]), (&json!("tools/call"), &json!("add")));
+        let asked = &message["params"]["arguments"];
+        assert_eq!((&asked["tool_name"], &asked["tool_use_id"]), (&json!("Write"), &json!("c1")));
+        let result = json!({ "content": [{ "type": "text", "text": decision }] });
+        let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+        client.answer(&call, json!({ "mcp_response": response })).await;
+        client.next_of_type("result").await;
+        client.close().await;
+        assert_eq!(test_host.fixture.file("a.txt").unwrap_or_default(), written, "{decision}");
+    }
+}

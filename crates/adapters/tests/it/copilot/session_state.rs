@@ -1,5 +1,6 @@
 //! The state of a session and its conversation: names, files, events, context, and a history that is shortened or cut.
 
+use protocol::PermissionMode;
 use serde_json::{Value, json};
 use testkit::session::scenario;
 
@@ -64,6 +65,52 @@ async fn a_conversation_is_cut_before_a_message() {
     client.call("session.resume", json!({ "sessionId": id })).await.unwrap();
     assert_eq!(history(&mut client, &id).await[..after.len()], after);
     say(&mut client, &id, "five").await;
+    client.close().await;
+}
+
+const WRITER: &str = "
+version: 1
+rules:
+  - when: { prompt: 'make', answered: { tool: create } }
+    answer: [{ say: Made. }]
+  - when: { prompt: 'make' }
+    answer:
+      - call: { tool: create, input: { path: a.txt, content: \"one\\ntwo\\n\" } }
+      - call: { tool: create, input: { path: b.txt, content: \"b\\n\" } }
+  - answer: [{ say: 'You said: ${prompt}' }]
+";
+
+#[tokio::test]
+async fn files_go_back_with_the_conversation() {
+    let mut client = CopilotTestClient::start(scenario().script(WRITER).mode(PermissionMode::AllowAll));
+    let id = client.create_session(json!({ "enableFileChangeTracking": true })).await;
+    let stage = client.fixture();
+    say(&mut client, &id, "hello").await;
+    say(&mut client, &id, "make").await;
+    std::fs::write(stage.path("b.txt"), "mine").unwrap();
+    let points = client.call("session.history.listRewindPoints", json!({ "sessionId": id })).await.unwrap();
+    assert_eq!(points["fileChangeTrackingEnabled"], true);
+    let [hello, make] = points["points"].as_array().unwrap().as_slice() else { panic!("{points}") };
+    assert_eq!((&hello["fileCount"], &hello["turnChangedFiles"]), (&json!(2), &json!(false)));
+    assert_eq!(
+        (&make["fileCount"], &make["turnChangedFiles"], &make["canRestoreFiles"]),
+        (&json!(2), &json!(true), &json!(true))
+    );
+    assert_eq!((&make["userMessage"], &make["linesAdded"]), (&json!("make"), &json!(2)));
+    let event = json!({ "sessionId": id, "eventId": make["eventId"] });
+    let preview = client.call("session.history.previewRewind", event.clone()).await.unwrap();
+    let file = json!({ "path": stage.path("a.txt"), "changeType": "created", "linesAdded": 2, "linesRemoved": 0 });
+    assert_eq!(preview, json!({ "available": true, "fileCount": 1, "files": [file] }));
+    let mut rewind = event;
+    rewind["mode"] = json!("conversation-and-files");
+    let rewound = client.call("session.history.rewind", rewind).await.unwrap();
+    assert_eq!((&rewound["outcome"], &rewound["restoredFiles"]), (&json!("success"), &json!([stage.path("a.txt")])));
+    let changed = json!([{ "path": stage.path("b.txt"), "reason": "user-modified" }]);
+    assert_eq!(rewound["skippedFiles"], changed, "it is named, and stays");
+    assert!(stage.file("a.txt").is_none());
+    assert_eq!(stage.file("b.txt").unwrap(), "mine");
+    let left = history(&mut client, &id).await;
+    assert!(left.iter().all(|event| event["data"]["content"] != "make"), "{left:?}");
     client.close().await;
 }
 

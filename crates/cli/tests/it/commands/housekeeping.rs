@@ -36,14 +36,14 @@ fn old_sessions_are_removed_unless_they_have_work() {
     assert_eq!(
         dry,
         json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": no_checkouts(),
-            "refs": no_refs(), "dryRun": true })
+            "refs": no_refs(), "fileCopies": none, "dryRun": true })
     );
     assert_eq!(fixture.sessions().len(), 2);
     let gone = fixture.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
     assert_eq!(
         gone,
         json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": no_checkouts(),
-            "refs": no_refs(), "dryRun": false })
+            "refs": no_refs(), "fileCopies": none, "dryRun": false })
     );
     assert_eq!(fixture.sessions().len(), 1);
     assert!(!fixture.session_dir(&old).exists());
@@ -63,7 +63,7 @@ fn session_with_events_newer_than_the_index_is_kept() {
     let none = json!({ "removed": 0, "bytes": 0 });
     let kept = fixture.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
     let rest = json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": no_checkouts(),
-            "refs": no_refs(), "dryRun": false });
+            "refs": no_refs(), "fileCopies": none, "dryRun": false });
     assert_eq!(kept, rest);
     assert_eq!(fixture.bosun(["--continue"]).run().expect(0).stdout, "Hello.\n");
 }

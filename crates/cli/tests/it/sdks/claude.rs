@@ -75,7 +75,9 @@ checks! {
         a_session_is_read_again "reads_sessions_again",
         a_conversation_is_cleared "starts_another_conversation",
         a_session_is_resumed_at_a_message "resumes_at_a_message",
-        sessions_are_kept_in_a_store "keeps_sessions_in_a_store";
+        sessions_are_kept_in_a_store "keeps_sessions_in_a_store",
+        files_are_rewound "rewinds_files",
+        the_context_is_reported "reports_its_context";
 }
 
 #[track_caller]

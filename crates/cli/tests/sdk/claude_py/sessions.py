@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from pathlib import Path
 
 from claude_agent_sdk import (
     AgentDefinition,
@@ -11,6 +12,7 @@ from claude_agent_sdk import (
     InMemorySessionStore,
     ProcessError,
     ResultError,
+    UserMessage,
     get_session_info,
     get_session_messages,
     get_session_messages_from_store,
@@ -120,6 +122,34 @@ async def keeps_sessions_in_a_store():
     equal([message.type for message in kept], ["user", "assistant", "user", "assistant", "user", "assistant"])
 
 
+async def rewinds_files():
+    more = {"permission_mode": "acceptEdits", "extra_args": {"replay-user-messages": None}}
+    async with ClaudeSDKClient(options(enable_file_checkpointing=True, **more)) as client:
+        first = await turn(client, "write first.txt")
+        second = await turn(client, "write second.txt")
+        Path("second.txt").write_text("mine")
+        uuids = [next(m.uuid for m in messages if isinstance(m, UserMessage)) for messages in (first, second)]
+        # Nothing can be restored: the file is the user's by now.
+        try:
+            await client.rewind_files(uuids[1])
+            raise AssertionError("it is not restored")
+        except AssertionError:
+            raise
+        except Exception as error:
+            assert "second.txt (it has changed since)" in str(error), error
+        await client.rewind_files(uuids[0])
+        equal([Path("first.txt").exists(), Path("second.txt").read_text()], [False, "mine"])
+        equal(result(await turn(client, "which model?")).result, "I am the first model.")
+
+
+async def reports_its_context():
+    async with ClaudeSDKClient(options()) as client:
+        await turn(client, "which model?")
+        usage = await client.get_context_usage()
+    equal(usage["totalTokens"], sum(row["tokens"] for row in usage["categories"] if row["name"] != "Free space"))
+    assert usage["totalTokens"] > 0 and usage["systemTools"], usage
+
+
 run(
     resumes,
     refuses_to_resume_what_is_not_there,
@@ -128,4 +158,6 @@ run(
     starts_another_conversation,
     resumes_at_a_message,
     keeps_sessions_in_a_store,
+    rewinds_files,
+    reports_its_context,
 )

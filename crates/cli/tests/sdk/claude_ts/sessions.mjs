@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import {
   getSessionInfo,
   getSessionMessages,
@@ -93,5 +95,37 @@ await run({
     assert.deepEqual([second.session_id, second.result], [first.session_id, "It was anchors."]);
     const kept = await getSessionMessages(first.session_id, { sessionStore });
     assert.deepEqual(kept.map(({ type }) => type), ["user", "assistant", "user", "assistant"]);
+  },
+
+  async rewinds_files() {
+    const more = { permissionMode: "acceptEdits", enableFileCheckpointing: true, extraArgs: { "replay-user-messages": null } };
+    await talk(more, async (open) => {
+      const turns = [await open.turn("write first.txt"), await open.turn("write second.txt")];
+      writeFileSync("second.txt", "mine");
+      const [first, second] = turns.map((messages) => ofType(messages, "user").find(({ isReplay }) => isReplay).uuid);
+      const nothing = await open.query.rewindFiles(second, { dryRun: true });
+      assert.equal(nothing.canRewind, false);
+      assert.match(nothing.error, /second\.txt \(it has changed since\)/);
+      const preview = await open.query.rewindFiles(first, { dryRun: true });
+      assert.ok(preview.canRewind && existsSync("first.txt"), JSON.stringify(preview));
+      const done = await open.query.rewindFiles(first);
+      assert.deepEqual([done.filesChanged, done.deletions], [[resolve("first.txt")], 1]);
+      assert.deepEqual([existsSync("first.txt"), readFileSync("second.txt", "utf8")], [false, "mine"]);
+      assert.equal(result(await open.turn("which model?")).result, "I am the first model.");
+    });
+  },
+
+  async reports_its_context() {
+    await talk({}, async (open) => {
+      await open.turn("which model?");
+      const usage = await open.query.getContextUsage();
+      const used = usage.categories.filter(({ kind }) => kind === "used");
+      assert.equal(usage.totalTokens, used.reduce((sum, { tokens }) => sum + tokens, 0));
+      assert.ok(usage.totalTokens > 0 && usage.systemTools.length > 0, JSON.stringify(usage));
+      await open.query.setMaxThinkingTokens(1000);
+      await open.query.applyFlagSettings({ permissions: { deny: ["Write"] } });
+      await assert.rejects(open.query.applyFlagSettings({ env: {} }), /`env`/);
+      assert.ok((await open.query.supportedModels()).some(({ value }) => value === "default"));
+    });
   },
 });

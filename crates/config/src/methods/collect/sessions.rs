@@ -14,7 +14,7 @@ use protocol::text::{one_line, sanitize};
 use protocol::{SessionId, Timestamp};
 
 use super::refs::RefCleanupOptions;
-use super::{checkouts, outputs, refs};
+use super::{checkouts, file_copies, outputs, refs};
 use crate::assemble::{SettingsSources, working_folder};
 use crate::config::Config;
 use crate::methods::error::SettingsMethodError;
@@ -54,6 +54,8 @@ impl SettingsSources<'_> {
         let mut folders: BTreeSet<PathBuf> = old.iter().chain(&kept).map(|row| PathBuf::from(&row.cwd)).collect();
         folders.extend(working_folder(None));
         let outputs = outputs::collect(self.home, kept.iter().map(|row| row.id), dry_run, note);
+        let cutoff = before(now, retention);
+        let file_copies = file_copies::collect(self.home, kept.iter().map(|row| row.id), (cutoff, dry_run), note);
         let results = drop_unused_results(self.home, now, retention, dry_run)?;
         let empty = find_empty_sessions(self.home, retention)?.into_iter().map(|id| (id, "never started".to_owned()));
         let old = old.into_iter().map(|row| {
@@ -79,8 +81,23 @@ impl SettingsSources<'_> {
         let removed_ids = removed.iter().map(SessionId::to_string).collect();
         let refs = refs::collect(self, folders, &RefCleanupOptions { removed, unlanded, dry_run }, note).await;
         let kept = kept.len() as u64;
-        Ok(CollectResult { removed: removed_ids, kept, failed, outputs, results, checkouts, refs, dry_run })
+        Ok(CollectResult {
+            removed: removed_ids,
+            kept,
+            failed,
+            outputs,
+            file_copies,
+            results,
+            checkouts,
+            refs,
+            dry_run,
+        })
     }
+}
+
+/// The time that lies so far back.
+fn before(now: Timestamp, age: Duration) -> Timestamp {
+    Timestamp(now.0.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// Drops results that no fleet used within the retention time, and returns their number.
@@ -90,8 +107,7 @@ fn drop_unused_results(
     retention: Duration,
     dry_run: bool,
 ) -> Result<u64, SettingsMethodError> {
-    let age = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
-    let cutoff = Timestamp(now.0.saturating_sub(age));
+    let cutoff = before(now, retention);
     let results = if dry_run {
         fleet_results::count_unused_since(home, cutoff)?
     } else {

@@ -26,6 +26,30 @@ pub fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     [same(&old[..prefix]), diff_middle(old_middle, new_middle), same(&old[old.len() - suffix..])].concat()
 }
 
+/// How many lines a change added and removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// Lines that only the new text has.
+    pub added: u64,
+    /// Lines that only the old text has.
+    pub removed: u64,
+}
+
+impl LineCounts {
+    /// The counts of a change.
+    pub fn of(old: &str, new: &str) -> LineCounts {
+        let mut counts = LineCounts::default();
+        for line in diff_lines(old, new) {
+            match line {
+                DiffLine::Same(_) => {}
+                DiffLine::Removed(_) => counts.removed += 1,
+                DiffLine::Added(_) => counts.added += 1,
+            }
+        }
+        counts
+    }
+}
+
 /// Whether both texts end with a newline. A trailing newline is shown as a line only if one of the texts lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrailingNewline {
