@@ -324,7 +324,6 @@ impl AgentCatalog {
 
     /// All tools that an agent of this definition may call, in a stable order.
     fn toolbox(&self, facts: &SessionFacts, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
-        let catalog = &self.definitions;
         let types: Vec<(String, String)> = match key.may_spawn {
             true => self.startable(definition).map(|it| (it.name.clone(), it.description.clone())).collect(),
             false => Vec::new(),

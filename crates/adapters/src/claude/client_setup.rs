@@ -51,7 +51,7 @@ impl ClientSetup {
         unsupported::expect_supported(args)?;
         let settings = ClaudeSettings::read(args, opener)?;
         settings.expect_supported()?;
-        let mut warnings = unsupported::warnings(args, initialize, &settings)?;
+        let mut warnings = unsupported::warnings(args, initialize, &settings, opener)?;
         let style = settings.output_style.as_deref();
         if let Some(style) = style.filter(|style| output_style::style_text(style, &settings.style_folders).is_none()) {
             warnings.push(format!("the output style `{}` is unknown", clip_middle(style, MAX_NAME_BYTES)));

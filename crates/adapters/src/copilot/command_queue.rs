@@ -84,11 +84,11 @@ impl CommandQueue {
         })
     }
 
-    /// Ends an interest; returns whether it was registered.
-    pub(crate) fn remove_interest(&self, handle: &str) -> bool {
-        let is_known = lock(&self.interests).remove(handle).is_some();
+    /// Ends an interest; returns its event, or none if it was not registered.
+    pub(crate) fn remove_interest(&self, handle: &str) -> Option<String> {
+        let removed = lock(&self.interests).remove(handle);
         self.abandon_unwanted_offers();
-        is_known
+        removed.map(|interest| interest.event)
     }
 
     /// Ends the interests of a client that leaves.

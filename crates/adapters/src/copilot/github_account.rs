@@ -7,11 +7,8 @@ use rpc::ErrorObject;
 use serde_json::{Map, Value, json};
 use server::SessionOpener;
 
-/// The variable with the address of another API than GitHub's own.
+/// The variable with the address of GitHub's API. Without it, GitHub is asked nothing.
 const API_VARIABLE: &str = "COPILOT_DEBUG_GITHUB_API_URL";
-
-/// The address of GitHub's API.
-const GITHUB_API: &str = "https://api.github.com";
 
 /// Where accounts of GitHub's own API belong.
 const GITHUB_HOST: &str = "https://github.com";
@@ -49,9 +46,11 @@ pub(crate) enum AccountError {
 }
 
 impl GitHubAccount {
-    /// Asks GitHub whose token this is.
+    /// Asks GitHub whose token this is, at the address that the user has set.
     pub(crate) async fn of_token(opener: &dyn SessionOpener, token: &str) -> Result<GitHubAccount, AccountError> {
-        let api = opener.variable(API_VARIABLE).unwrap_or_else(|| GITHUB_API.to_owned());
+        let api = opener.variable(API_VARIABLE).ok_or_else(|| {
+            AccountError::Unknown(format!("GitHub is asked only if {API_VARIABLE} has the address of its API"))
+        })?;
         let described = describe(opener.network_route(), &api, token).await?;
         GitHubAccount::read("token", GITHUB_HOST, &described)
             .ok_or_else(|| AccountError::Unknown("GitHub names no login".into()))

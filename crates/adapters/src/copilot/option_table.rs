@@ -23,8 +23,13 @@ const SESSION_OPTIONS: &[&str] = &[
     "defaultAgent",
     "disableResume",
     "disabledMcpServers",
+    "disabledSkills",
     "enableManagedSettings",
+    "enableSkills",
+    "excludedBuiltinAgents",
     "excludedTools",
+    // What it says about itself is reported when the session is opened.
+    "gitHubToken",
     "hooks",
     "instructionDirectories",
     "managedSettings",
@@ -42,6 +47,7 @@ const SESSION_OPTIONS: &[&str] = &[
     "sessionId",
     // In credits of the vendor, and no session here spends any.
     "sessionLimits",
+    "skillDirectories",
     "streaming",
     "systemMessage",
     "tools",
@@ -56,6 +62,9 @@ const OPENING_OPTIONS: &[&str] = &[
     "customAgents",
     "defaultAgent",
     "disabledMcpServers",
+    "disabledSkills",
+    "enableSkills",
+    "excludedBuiltinAgents",
     "excludedTools",
     "instructionDirectories",
     "mcpServers",
@@ -65,6 +74,7 @@ const OPENING_OPTIONS: &[&str] = &[
     "provider",
     "providers",
     "reasoningEffort",
+    "skillDirectories",
     "systemMessage",
     "workingDirectory",
 ];
@@ -79,7 +89,6 @@ const DONE_ANYWAY: &[(&str, &[&str])] = &[
     ("enableConfigDiscovery", &["true"]),
     ("enableFileHooks", &["true"]),
     ("enableHostGitOperations", &["true"]),
-    ("enableSkills", &["true"]),
     ("envValueMode", &[r#""direct""#]),
     ("imageGeneration", &[r#"{"enabled":false}"#]),
     ("includeSubAgentStreamingEvents", &["true"]),
@@ -94,27 +103,22 @@ const DONE_ANYWAY: &[(&str, &[&str])] = &[
 ];
 
 /// Options of a session for which `false` is a wish too.
-const ALWAYS_ON: &[&str] = &[
-    "enableConfigDiscovery",
-    "enableFileHooks",
-    "enableHostGitOperations",
-    "enableSkills",
-    "includeSubAgentStreamingEvents",
-];
+const ALWAYS_ON: &[&str] =
+    &["enableConfigDiscovery", "enableFileHooks", "enableHostGitOperations", "includeSubAgentStreamingEvents"];
 
 /// Options of a message that are served.
 const MESSAGE_OPTIONS: &[&str] =
-    &["agentMode", "attachments", "displayPrompt", "mode", "prompt", "responseFormat", "sessionId"];
+    &["agentMode", "attachments", "displayPrompt", "mode", "prompt", "requestHeaders", "responseFormat", "sessionId"];
 
 /// Properties of an agent that are served.
 const AGENT_OPTIONS: &[&str] =
-    &["description", "displayName", "infer", "mcpServers", "model", "name", "prompt", "tools"];
+    &["description", "displayName", "infer", "mcpServers", "model", "name", "prompt", "skills", "tools"];
 
 /// Properties of a tool that are served.
 const TOOL_OPTIONS: &[&str] = &["description", "name", "parameters", "skipPermission"];
 
 /// Fields of `connect` that are served, or that only describe the client.
-const CONNECT_OPTIONS: &[&str] = &["clientInfo", "supportedTaskKinds", "token"];
+const CONNECT_OPTIONS: &[&str] = &["clientInfo", "enableGitHubTelemetryForwarding", "supportedTaskKinds", "token"];
 
 /// Maximum bytes of a name in a message.
 const MAX_NAME_BYTES: usize = 80;
@@ -235,23 +239,21 @@ mod tests {
         });
         assert!(session_options_without_effect(&silent).is_empty());
         let named = json!({
-            "enableSkills": false, "memory": { "enabled": true }, "madeUp": 1, "remoteSession": "on",
+            "memory": { "enabled": true }, "madeUp": 1, "remoteSession": "on",
             "tools": [{ "name": "t", "isTerminal": true }],
-            "customAgents": [{ "name": "a", "skills": ["s"], "model": "gpt" }],
+            "customAgents": [{ "name": "a", "color": "red", "model": "gpt" }],
         });
         let expected = [
-            "`enableSkills` is not supported and has no effect",
             "`madeUp` is not supported and has no effect",
             "`memory` is not supported and has no effect",
             "`remoteSession` is not supported and has no effect",
-            "`skills` of the agent a is not supported and has no effect",
+            "`color` of the agent a is not supported and has no effect",
             "`model` of the agent a names no model of Bosun, which are PROVIDER/NAME: it uses the session's",
             "`isTerminal` of the tool t is not supported and has no effect",
         ];
         assert_eq!(session_options_without_effect(&named), expected);
         let message = json!({ "prompt": "p", "requestHeaders": { "a": "b" }, "source": "system" });
-        let expected =
-            ["`requestHeaders` is not supported and has no effect", "`source` is not supported and has no effect"];
+        let expected = ["`source` is not supported and has no effect"];
         assert_eq!(message_options_without_effect(&message), expected);
     }
 

@@ -20,15 +20,6 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
     lines
 }
 
-/// Whether an option asks for something.
-fn is_set(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => true,
-    }
-}
-
 /// The notice about tools that are ignored because another process runs the session.
 pub(crate) fn ignored_tools(params: &Value, is_ignored: impl Fn(&str) -> bool) -> Option<String> {
     let unknown = tool_names(params).filter(|name| is_ignored(name));

@@ -3,7 +3,22 @@
 use hyper::Method as Verb;
 use protocol::api::{
     AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
-    AllAsksResult, AskModelParams, AskModelResult, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, PromptSuggestion, ReloadSkillsResult, RemoveMcpServerParams, RemoveTrustResult, RenameSessionParams, RepairResult, ResumeFleetParams, RewindParams, RewindPoints, RewindPreview, RewindPreviewParams, RewindResult, RulesParams, RunShellParams, RunShellResult, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
+    AllAsksResult, AskModelParams, AskModelResult, AsksParams, AsksResult, BeginFleetParams, CatalogFoldersResult,
+    CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate,
+    ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams,
+    ExplanationView, ExportParams, ExportResult, FindSkillsParams, FleetParams, FleetResult, FleetStatusResult,
+    FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult,
+    InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams,
+    McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout,
+    NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, PromptSuggestion,
+    ReloadSkillsResult, RemoveMcpServerParams, RemoveTrustResult, RenameSessionParams, RepairResult, ResumeFleetParams,
+    RewindParams, RewindPoints, RewindPreview, RewindPreviewParams, RewindResult, RulesParams, RunShellParams,
+    RunShellResult, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
+    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
+    SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SkillsResult, SlashList, StartAgentParams,
+    StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams,
+    TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, ToggleSkillParams,
+    TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 

@@ -51,7 +51,7 @@ const fn terminal(name: &'static str, hint: &'static str, about: &'static str, c
 }
 
 /// All built-in commands, in the order in which they are listed.
-pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 25] = [
+pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 26] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
         "fleet",
