@@ -86,6 +86,7 @@ struct TaskTypeRules {
     keeps_session_busy: bool,
     is_hidden: bool,
     asks_user: bool,
+    is_user_command: bool,
     on_owner_loss: OwnerLoss,
 }
 
@@ -121,6 +122,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Agent => &TaskTypeRules {
@@ -139,6 +141,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Shell => &TaskTypeRules {
@@ -157,6 +160,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::UserShell => &TaskTypeRules {
@@ -175,6 +179,7 @@ impl TaskType {
                 keeps_session_busy: false,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: true,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::Monitor => &TaskTypeRules {
@@ -193,6 +198,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::External => &TaskTypeRules {
@@ -211,6 +217,7 @@ impl TaskType {
                 keeps_session_busy: false,
                 is_hidden: false,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Orphaned,
             },
             TaskType::Question => &TaskTypeRules {
@@ -229,6 +236,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: true,
                 asks_user: false,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::McpTask => &TaskTypeRules {
@@ -247,6 +255,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: true,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::McpCall => &TaskTypeRules {
@@ -265,6 +274,7 @@ impl TaskType {
                 keeps_session_busy: true,
                 is_hidden: false,
                 asks_user: true,
+                is_user_command: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
         }
@@ -303,6 +313,11 @@ impl TaskType {
     /// Whether it is an agent below the root.
     pub const fn is_subagent(self) -> bool {
         self.is_agent() && !self.is_root()
+    }
+
+    /// Whether it is a command that the user runs.
+    pub const fn is_user_command(self) -> bool {
+        self.rules().is_user_command
     }
 
     /// Whether it is the session's root, which waits for its first message and never finishes.

@@ -111,6 +111,6 @@ pub use sql_tables::SqlObserver;
 pub use store::{NoWriterProbe, WriterPoint, WriterProbe};
 pub use subagents::{AgentChoiceError, ExpensiveModel, ModelUseError, StartAgentError};
 pub use supervisor::{FleetActivity, InputRejection, Receipt};
-pub use system_text::{SectionEdit, SystemEdits, SystemSection, SystemText, SystemTextEditor};
+pub use system_text::{SectionEdit, SystemEdits, SystemSection, SystemText, SystemTextEditor, SystemTextError};
 pub use todos::{TodoEditError, TodoSyncError};
 pub use watchdog::WatchdogSettings;

@@ -20,7 +20,7 @@ use crate::prompt;
 use crate::run_requests::TaskProfile;
 use crate::session_context::{AgentCatalog, SessionFacts};
 use crate::skill::{self, TextFileError};
-use crate::system_text::SystemSections;
+use crate::system_text::{SystemSections, SystemTextError};
 use crate::task_workspaces::{TaskWorkspace, TaskWorkspaceError};
 
 /// Maximum bytes of a skill's text in a system prompt.
@@ -230,7 +230,7 @@ impl AgentCatalog {
         facts: &SessionFacts,
         profile: &TaskProfile,
         workspace: &TaskWorkspace,
-    ) -> Result<(), String> {
+    ) -> Result<(), SystemTextError> {
         if !profile.spec.kind.is_root() {
             return Ok(());
         }

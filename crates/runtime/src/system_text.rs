@@ -80,13 +80,24 @@ pub enum SectionEdit {
     Transform,
 }
 
+/// Why sections were not rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SystemTextError {
+    /// The program that did it is gone.
+    #[error("no program rewrites the system prompt")]
+    NoEditor,
+    /// The program did not do it.
+    #[error("{0}")]
+    NotRewritten(String),
+}
+
 /// The program that rewrites sections.
 pub trait SystemTextEditor: Send + Sync + fmt::Debug {
-    /// Rewrites these sections; returns a message if the program does not.
+    /// Rewrites these sections.
     fn transform(
         &self,
         sections: BTreeMap<SystemSection, String>,
-    ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, String>>;
+    ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, SystemTextError>>;
 }
 
 /// The sections of a system prompt, in their order.
@@ -166,7 +177,7 @@ impl SystemText {
         built_in: &SystemSections,
         editor: Option<&dyn SystemTextEditor>,
         transformed: &TransformedSections,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, SystemTextError> {
         let SystemText::Customized(edits) = self else { return Ok(false) };
         let mut is_new = false;
         loop {
@@ -174,7 +185,7 @@ impl SystemText {
             if missing.is_empty() {
                 return Ok(is_new);
             }
-            let editor = editor.ok_or("no program rewrites the system prompt")?;
+            let editor = editor.ok_or(SystemTextError::NoEditor)?;
             let mut results = editor.transform(missing.clone()).await?;
             for (section, original) in missing {
                 // A section that the program leaves out stays as it is.
@@ -291,7 +302,7 @@ mod tests {
         fn transform(
             &self,
             sections: BTreeMap<SystemSection, String>,
-        ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, String>> {
+        ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, SystemTextError>> {
             let bracketed = sections.into_iter().map(|(section, text)| (section, format!("[{}]", text.trim())));
             let bracketed = bracketed.collect();
             Box::pin(async { Ok(bracketed) })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use runtime::{SectionEdit, SystemEdits, SystemSection, SystemTextEditor};
+use runtime::{SectionEdit, SystemEdits, SystemSection, SystemTextEditor, SystemTextError};
 use serde_json::{Map, Value, json};
 use tools::BoxFuture;
 
@@ -85,16 +85,23 @@ impl ClientSectionEditor {
         ClientSectionEditor { session, clients }
     }
 
-    async fn ask(&self, sections: BTreeMap<SystemSection, String>) -> Result<BTreeMap<SystemSection, String>, String> {
+    async fn ask(
+        &self,
+        sections: BTreeMap<SystemSection, String>,
+    ) -> Result<BTreeMap<SystemSection, String>, SystemTextError> {
+        let refused = |why: &str| SystemTextError::NotRewritten(why.to_owned());
         let client = self.clients.newest_with(|capabilities| capabilities.transforms_system_message);
-        let client = client.ok_or("the client that rewrites the system message has left; resume the session")?;
+        let client = client
+            .ok_or_else(|| refused("the client that rewrites the system message has left; resume the session"))?;
         let named = |(section, content): (SystemSection, String)| {
             Some((name_of(section)?.to_owned(), json!({ "content": content })))
         };
         let named: Map<String, Value> = sections.into_iter().filter_map(named).collect();
         let params = json!({ "sessionId": self.session, "sections": named });
-        let answer = client.peer.request("systemMessage.transform", params).await.map_err(|error| error.message)?;
-        let rewritten = answer["sections"].as_object().ok_or("the client's answer has no `sections`")?;
+        let answer = client.peer.request("systemMessage.transform", params).await;
+        let answer = answer.map_err(|error| SystemTextError::NotRewritten(error.message))?;
+        let rewritten =
+            answer["sections"].as_object().ok_or_else(|| refused("the client's answer has no `sections`"))?;
         let read =
             |(name, section): (&String, &Value)| Some((section_of(name)?, section["content"].as_str()?.to_owned()));
         Ok(rewritten.iter().filter_map(read).collect())
@@ -111,7 +118,7 @@ impl SystemTextEditor for ClientSectionEditor {
     fn transform(
         &self,
         sections: BTreeMap<SystemSection, String>,
-    ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, String>> {
+    ) -> BoxFuture<'_, Result<BTreeMap<SystemSection, String>, SystemTextError>> {
         Box::pin(self.ask(sections))
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use client::{SessionHandle, SessionTaskList, StoreError};
 use protocol::api::{AskView, TaskView};
 use protocol::{
-    AskSubject, CallId, ContentBlock, Envelope, Event, TaskId, TaskOutcome, TaskState, ToolCallRequest, tool_name,
+    AskSubject, CallId, ContentBlock, Envelope, Event, TaskId, TaskOutcome, TaskState, ToolCallRequest, ToolGroup,
+    find_tool, tool_name,
 };
 use serde::Serialize;
 use tui::print;
@@ -91,7 +92,7 @@ fn of_outcome(outcome: Option<&TaskOutcome>) -> AgentActivity {
         Some(TaskOutcome::Completed) => (AgentState::Done, String::new()),
         Some(TaskOutcome::Cancelled { .. }) => (AgentState::Stopped, String::new()),
         Some(TaskOutcome::Failed { message, .. }) => (AgentState::Failed, print::format_reason(message, MAX_CHARS)),
-        Some(outcome @ (TaskOutcome::TimedOut { .. } | TaskOutcome::BudgetExhausted | TaskOutcome::Lost { .. })) => {
+        Some(outcome @ (TaskOutcome::TimedOut { .. } | TaskOutcome::BudgetExhausted | TaskOutcome::Lost)) => {
             (AgentState::Failed, outcome.as_str().replace('_', " "))
         }
     };
@@ -183,9 +184,9 @@ impl RecentWork {
     }
 }
 
-/// Whether a call of this tool waits for other agents.
+/// Whether a call of this tool may wait for other agents.
 fn waits_for_agents(tool: &str) -> bool {
-    [tool_name::TASK, tool_name::WAIT, tool_name::READ_AGENT, tool_name::TASK_OUTPUT].contains(&tool)
+    find_tool(tool).is_some_and(|tool| matches!(tool.group, ToolGroup::Task | ToolGroup::Subagent))
 }
 
 /// A call in few words: a shell call is its command.

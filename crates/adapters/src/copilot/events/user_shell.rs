@@ -1,7 +1,7 @@
 //! Events about commands that the user runs: they look like tool calls that no model has made.
 
 use hooks::tool_names;
-use protocol::{HookDialect, TaskId, TaskOutcome, TaskType, tool_name};
+use protocol::{HookDialect, TaskId, TaskOutcome, tool_name};
 use serde_json::json;
 
 use super::EventTranslator;
@@ -10,7 +10,7 @@ use super::tasks::outcome_text;
 
 impl EventTranslator {
     pub(super) fn is_user_command(&self, task: TaskId) -> bool {
-        self.agents.get(&task).is_some_and(|task| task.spec.kind == TaskType::UserShell)
+        self.agents.get(&task).is_some_and(|task| task.spec.kind.is_user_command())
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use protocol::api::{Method, RunShellParams, RunShellResult, TaskRecord, TaskView, TaskWaitParams, TaskWaitResult};
-use protocol::{TaskId, TaskOutcome, TaskState, TaskType};
+use protocol::{TaskId, TaskOutcome, TaskState};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
@@ -66,8 +66,7 @@ async fn kill(session: &HostedSession, params: &Value) -> Result<Value, ErrorObj
     if let Some(signal) = optional_text(params, "signal").filter(|signal| !SIGNALS.contains(signal)) {
         return Err(ErrorObject::bad_params(format!("unknown signal `{signal}`: use one of {}", SIGNALS.join(", "))));
     }
-    let is_running =
-        |task: &TaskView| task.kind == TaskType::UserShell && !matches!(task.state, TaskState::Finished { .. });
+    let is_running = |task: &TaskView| task.kind.is_user_command() && !matches!(task.state, TaskState::Finished { .. });
     let killed = match task_record(session, id).await? {
         Some(TaskRecord { task, .. }) if is_running(&task) => stop(session, task.id).await?,
         Some(_) | None => false,
