@@ -59,8 +59,7 @@ fn judge_call_blocking(
     let controls = control_files(workplace, &prepared.task_workspace);
     let judged = tools::judged_name(&call.tool, &call.input).unwrap_or_else(|| call.tool.clone());
     let asked = ask_outside(&policy, &prepared, &judged, &acts, &outside);
-    let verdict =
-        check(workplace, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &judged, acts);
+    let verdict = check(&policy, &prepared, |path| controls.contains(path), &judged, acts);
     let verdict = asked.filter(|_| verdict.effect == RuleEffect::Allow).unwrap_or(verdict);
     let permitted = PermittedCall {
         workplace: Arc::clone(workplace),
@@ -74,7 +73,8 @@ fn judge_call_blocking(
     Ok(CallPermission { verdict: permitted.verdict.clone(), file_guard: Arc::new(permitted) })
 }
 
-/// Judges a command that the runtime runs in a workspace for a call of this tool.
+/// Judges a command that the runtime runs in a workspace for a call of this tool. Nobody waits to be asked about it, so one
+/// that only reads is allowed even if agents must ask about reading.
 pub(crate) async fn judge_command(
     workplace: &Arc<Workplace>,
     prepared: &Arc<PreparedAgent>,
@@ -87,10 +87,11 @@ pub(crate) async fn judge_command(
     let need = RequiredPermission::Shell(command.to_owned());
     let judge = move || {
         let policy = task_workspace.policy(workplace.policy());
+        let policy = Policy { asks_reads: false, ..Policy::clone(&policy) };
         let act = requested_act(&mut CallPaths::new(&task_workspace), &policy, need)?;
         let acts = redirect_acts(&act).into_iter().chain([act]).collect();
         let controls = control_files(&workplace, &task_workspace);
-        Ok(check(&workplace, (&prepared, &task_workspace), |path| controls.contains(path), tool, acts))
+        Ok(check(&policy, &prepared, |path| controls.contains(path), tool, acts))
     };
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::failed)?
 }
@@ -102,16 +103,15 @@ pub(crate) fn denial_text(tool: &str, verdict: &Verdict) -> String {
 
 /// Decides by the paths as they are now. A control file is recognised by its identity as well as by its name.
 fn check(
-    workplace: &Workplace,
-    (prepared, task_workspace): (&PreparedAgent, &TaskWorkspace),
+    policy: &Policy,
+    prepared: &PreparedAgent,
     is_control: impl Fn(&Path) -> bool,
     tool: &str,
     acts: Vec<RequestedAct>,
 ) -> Verdict {
-    let policy = task_workspace.policy(workplace.policy());
     let reached = acts.iter().find_map(|act| match act {
         RequestedAct::Shell { command, cwd, facts: _ } => {
-            command_paths::find_reached_control(command, cwd, &is_control, &policy)
+            command_paths::find_reached_control(command, cwd, &is_control, policy)
         }
         RequestedAct::Read(path) | RequestedAct::Edit(path) => is_control(path).then(|| path.clone()),
         RequestedAct::Fetch(_) | RequestedAct::Agent(_) | RequestedAct::Session | RequestedAct::Other => None,
@@ -300,8 +300,8 @@ impl PermittedCall {
             FileAccess::Read => RequestedAct::Read(path.to_owned()),
             FileAccess::Edit => RequestedAct::Edit(path.to_owned()),
         };
-        let verdict =
-            check(&self.workplace, (&self.agent, &self.agent.task_workspace), is_control, &self.tool, vec![act]);
+        let policy = self.agent.task_workspace.policy(self.workplace.policy());
+        let verdict = check(&policy, &self.agent, is_control, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, access, &verdict) {
             return Ok(());
         }

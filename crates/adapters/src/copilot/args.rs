@@ -12,7 +12,7 @@ const FLAGS_WITH_VALUE: [(&str, &[&str]); 5] = [
 ];
 
 /// Flags without a value that are accepted: Bosun neither updates itself nor signs in nor can be controlled remotely.
-const PLAIN_FLAGS: [&str; 8] = [
+const PLAIN_FLAGS: [&str; 7] = [
     "--no-auto-login",
     "--no-auto-update",
     "--no-color",
@@ -20,7 +20,6 @@ const PLAIN_FLAGS: [&str; 8] = [
     "--no-remote",
     "--no-remote-export",
     "--plain-diff",
-    "--remote",
 ];
 
 /// A valid command line.
@@ -81,6 +80,7 @@ pub(crate) fn read_args(args: &[String]) -> Result<CopilotArgs, CopilotArgsError
             "--yolo" => approval = CallApproval::AllowAll,
             "--port" => port = parse_port(line.next().map_or("", String::as_str))?,
             plain if PLAIN_FLAGS.contains(&plain) => {}
+            "--remote" => without_effect.push(arg.clone()),
             other => match other.split_once('=') {
                 Some(("--port", value)) => port = parse_port(value)?,
                 Some((flag, value)) if let Some(done) = values_without_effect(flag) => {
@@ -135,8 +135,8 @@ mod tests {
     fn flags_without_effect_are_named() {
         let named = |line: &str| read_all(&format!("--headless --stdio {line}")).unwrap().without_effect;
         assert!(named("--no-auto-update --no-auto-login --log-level info --session-idle-timeout 0").is_empty());
-        let line = "--log-level=debug --session-idle-timeout 60 --auth-token-env V";
-        assert_eq!(named(line), ["--log-level", "--session-idle-timeout", "--auth-token-env"]);
+        let line = "--log-level=debug --session-idle-timeout 60 --auth-token-env V --remote";
+        assert_eq!(named(line), ["--log-level", "--session-idle-timeout", "--auth-token-env", "--remote"]);
     }
 
     #[test]

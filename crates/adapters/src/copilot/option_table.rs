@@ -24,6 +24,7 @@ const SESSION_OPTIONS: &[&str] = &[
     "disableResume",
     "disabledMcpServers",
     "disabledSkills",
+    "enableGitHubTelemetryForwarding",
     "enableManagedSettings",
     "enableSkills",
     "excludedBuiltinAgents",
