@@ -91,10 +91,12 @@ impl CommandQueue {
         removed.map(|interest| interest.event)
     }
 
-    /// Ends the interests of a client that leaves.
-    pub(crate) fn client_left(&self, connection: &str) {
-        lock(&self.interests).retain(|_handle, interest| interest.connection != connection);
+    /// Ends the interests of a client that leaves; returns their events.
+    pub(crate) fn client_left(&self, connection: &str) -> Vec<String> {
+        let is_of_client = |_handle: &String, interest: &mut EventInterest| interest.connection == connection;
+        let ended = lock(&self.interests).extract_if(is_of_client).map(|(_, interest)| interest.event).collect();
         self.abandon_unwanted_offers();
+        ended
     }
 
     /// Whether a client may run queued commands itself.
@@ -144,7 +146,8 @@ mod tests {
         let offer = queue.offers.register();
         assert!(queue.remove_interest(&handle).is_some() && queue.remove_interest(&handle).is_none());
         assert!(queue.has_runner(), "the other client still answers");
-        queue.client_left("two");
+        assert_eq!(queue.client_left("two"), [QUEUED_EVENT]);
+        assert!(queue.client_left("two").is_empty());
         assert!(!queue.has_runner());
         assert_eq!(offer.wait().await, None);
     }

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::client_mcp_tokens::TOKEN_REQUIRED;
 use super::client_session::{self, ClientSession};
 use super::hosted_session::{ClientNotice, HostedSession};
 use super::idle::IdleReport;
@@ -129,7 +130,11 @@ impl CopilotConnection {
                 }
                 session.client_tasks.client_left(&session, &self.peer).await;
                 session.features.canvases.client_left(&self.peer);
-                session.features.commands.client_left(&self.peer.connection_id());
+                let interests = session.features.commands.client_left(&self.peer.connection_id());
+                for _supplier in interests.iter().filter(|event| *event == TOKEN_REQUIRED) {
+                    // Otherwise a request would wait for a token that nobody supplies.
+                    session.tool_calls.mcp_tokens.release_interest();
+                }
                 self.server.client_left(&session, &session_client).await;
                 if !session.clients.can_show_forms() {
                     session.features.forms.abandon_all();
